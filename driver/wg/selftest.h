@@ -9,6 +9,7 @@
 
 #ifdef CMPTUN_SELFTEST
 int __init cmptun_wg_selftest(void);
+const char *__init cmptun_wg_selftest_replay(void);
 #else
 static inline int cmptun_wg_selftest(void)
 {
