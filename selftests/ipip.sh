@@ -277,7 +277,7 @@ case_ecn()
 	EOF
 	cap_start ecn4 B t0 "ip proto 17"
 	cap_start ecn6 B "$dev6" "ip6 proto 17"
-	for base in 50 150 250 350; do
+	for base in 60 160 260 360; do
 		sizes+=($((base + 0)):0 $((base + 1)):1 $((base + 2)):2
 			$((base + 3)):3)
 	done
@@ -291,10 +291,10 @@ case_ecn()
 	check_estat B rx_drop_ecn -eq 2
 	SEEN4=$(cap_show ecn4 -v)
 	SEEN6=$(cap_show ecn6 -v)
-	ecn_row 50 0 1 2 3
-	ecn_row 150 drop 3 3 3
-	ecn_row 250 0 1 2 3
-	ecn_row 350 0 1 1 3
+	ecn_row 60 0 1 2 3
+	ecn_row 160 drop 3 3 3
+	ecn_row 260 0 1 2 3
+	ecn_row 360 0 1 1 3
 	on A nft delete table ip e
 	tun_down A B
 }
