@@ -160,11 +160,28 @@ trap 'exit 143' TERM HUP
 	[ -d /var/run ] || ln -sfn /run /var/run
 	mkdir -p /run/netns /run/lock
 
-	# What comes from here on is wanted on the console, should we die.
+	# Output goes through a pipe: a virtio port takes one writer only, and
+	# /dev/stdout must be the standard output of whoever opens it. The end
+	# of the pipe is not waited for for ever, for the command may leave
+	# something running that has it open.
+	exec 3>&1 4>&2
+	exec > >(exec cat >&3)
+	out=$!
+	exec 2> >(exec cat >&4)
+	err=$!
+	ln -sfn /proc/self/fd/1 /dev/stdout
+	ln -sfn /proc/self/fd/2 /dev/stderr
+
+	# What the kernel says from here on is wanted, should it die.
 	echo 5 >/proc/sys/kernel/printk
 	cd "$ROOT" || exit 255
-	"${COMMAND[@]}" </dev/null
+	"${COMMAND[@]}" </dev/null 3>&- 4>&-
 	rc=$?
+	exec >&- 2>&-
+	for i in {1..50}; do
+		kill -0 $out || kill -0 $err || break
+		sleep 0.1
+	done 2>/dev/null
 	echo $rc >"$JOB/rc"
 	exit $rc
 	END
