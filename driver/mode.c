@@ -13,9 +13,10 @@
 const struct cmptun_mode *const cmptun_modes[] = {
 	&cmptun_mode_ipip,
 	&cmptun_mode_wg,
+	NULL
 };
 
-const size_t cmptun_modes_count = ARRAY_SIZE(cmptun_modes);
+#define CMPTUN_MODES_COUNT (ARRAY_SIZE(cmptun_modes) - 1)
 
 static bool cmptun_mode_complete(const struct cmptun_mode *mode)
 {
@@ -37,15 +38,17 @@ static bool cmptun_mode_complete(const struct cmptun_mode *mode)
  */
 int cmptun_modes_check(void)
 {
-	const struct cmptun_mode *mode;
-	size_t i;
+	const struct cmptun_mode *const *mode;
 
-	cmptun_for_each_mode(mode, i) {
-		if (WARN_ON(!cmptun_mode_complete(mode) || mode->id != i + 1))
+	BUILD_BUG_ON(CMPTUN_MODES_COUNT != CMPTUN_MODE_MAX);
+
+	cmptun_for_each_mode(mode) {
+		if (WARN_ON(!cmptun_mode_complete(*mode) ||
+			    cmptun_mode_by_id((*mode)->id) != *mode))
 			return -EINVAL;
 	}
 
-	return cmptun_modes_count == CMPTUN_MODE_MAX ? 0 : -EINVAL;
+	return 0;
 }
 
 /**
@@ -56,7 +59,7 @@ int cmptun_modes_check(void)
  */
 const struct cmptun_mode *cmptun_mode_by_id(u8 id)
 {
-	if (!id || id > cmptun_modes_count)
+	if (!id || id > CMPTUN_MODES_COUNT)
 		return NULL;
 
 	return cmptun_modes[id - 1];
@@ -68,13 +71,12 @@ const struct cmptun_mode *cmptun_mode_by_id(u8 id)
  */
 void cmptun_conf_init(struct cmptun_conf *conf)
 {
-	const struct cmptun_mode *mode;
-	size_t i;
+	const struct cmptun_mode *const *mode;
 
 	memset(conf, 0, sizeof(*conf));
 	conf->mode = cmptun_modes[0];
-	cmptun_for_each_mode(mode, i)
-		mode->conf_init(conf);
+	cmptun_for_each_mode(mode)
+		(*mode)->conf_init(conf);
 }
 
 /**
@@ -84,12 +86,11 @@ void cmptun_conf_init(struct cmptun_conf *conf)
  */
 void cmptun_conf_copy(struct cmptun_conf *to, const struct cmptun_conf *from)
 {
-	const struct cmptun_mode *mode;
-	size_t i;
+	const struct cmptun_mode *const *mode;
 
 	*to = *from;
-	cmptun_for_each_mode(mode, i)
-		mode->conf_get(to);
+	cmptun_for_each_mode(mode)
+		(*mode)->conf_get(to);
 }
 
 /**
@@ -98,11 +99,10 @@ void cmptun_conf_copy(struct cmptun_conf *to, const struct cmptun_conf *from)
  */
 void cmptun_conf_apply(struct cmptun_conf *conf)
 {
-	const struct cmptun_mode *mode;
-	size_t i;
+	const struct cmptun_mode *const *mode;
 
-	cmptun_for_each_mode(mode, i)
-		mode->conf_apply(conf);
+	cmptun_for_each_mode(mode)
+		(*mode)->conf_apply(conf);
 }
 
 /**
@@ -111,9 +111,8 @@ void cmptun_conf_apply(struct cmptun_conf *conf)
  */
 void cmptun_conf_put(struct cmptun_conf *conf)
 {
-	const struct cmptun_mode *mode;
-	size_t i;
+	const struct cmptun_mode *const *mode;
 
-	cmptun_for_each_mode(mode, i)
-		mode->conf_put(conf);
+	cmptun_for_each_mode(mode)
+		(*mode)->conf_put(conf);
 }

@@ -82,14 +82,12 @@ struct cmptun_mode {
 extern const struct cmptun_mode cmptun_mode_ipip;
 extern const struct cmptun_mode cmptun_mode_wg;
 
-/* Every mode there is, in the order of their numbers */
+/* Every mode there is, in the order of their numbers, and NULL */
 extern const struct cmptun_mode *const cmptun_modes[];
-extern const size_t cmptun_modes_count;
 
-/* Walks cmptun_modes[]; both arguments are the caller's variables */
-#define cmptun_for_each_mode(mode, i)					\
-	for ((i) = 0; (i) < cmptun_modes_count &&			\
-	     ((mode) = cmptun_modes[i]); (i)++)
+/* Walks cmptun_modes[], which ends with NULL; @pos is a plain variable */
+#define cmptun_for_each_mode(pos) \
+	for (pos = cmptun_modes; *pos; pos++)
 
 int cmptun_modes_check(void);
 const struct cmptun_mode *cmptun_mode_by_id(u8 id);

@@ -166,8 +166,7 @@ void cmptun_netdev_setup(struct net_device *dev)
 int cmptun_netdev_alloc(struct net_device *dev, struct net *net)
 {
 	struct cmptun_dev *ct = netdev_priv(dev);
-	const struct cmptun_mode *mode;
-	size_t i;
+	const struct cmptun_mode *const *mode;
 	int err;
 
 	ct->dev = dev;
@@ -180,8 +179,8 @@ int cmptun_netdev_alloc(struct net_device *dev, struct net *net)
 	if (err)
 		return err;
 
-	cmptun_for_each_mode(mode, i) {
-		err = mode->dev_init(ct);
+	cmptun_for_each_mode(mode) {
+		err = (*mode)->dev_init(ct);
 		if (err)
 			return err;
 	}
@@ -196,12 +195,11 @@ int cmptun_netdev_alloc(struct net_device *dev, struct net *net)
 void cmptun_netdev_free(struct net_device *dev)
 {
 	struct cmptun_dev *ct = netdev_priv(dev);
-	const struct cmptun_mode *mode;
-	size_t i;
+	const struct cmptun_mode *const *mode;
 
 	cmptun_conf_put(&ct->conf);
-	cmptun_for_each_mode(mode, i)
-		mode->dev_uninit(ct);
+	cmptun_for_each_mode(mode)
+		(*mode)->dev_uninit(ct);
 	cmptun_stats_uninit(ct);
 }
 

@@ -128,8 +128,7 @@ static int cmptun_parse_link(struct cmptun_dev *ct, struct cmptun_conf *conf,
 static int cmptun_parse(struct cmptun_dev *ct, struct cmptun_conf *conf,
 			struct nlattr *data[], struct netlink_ext_ack *extack)
 {
-	const struct cmptun_mode *mode;
-	size_t i;
+	const struct cmptun_mode *const *mode;
 	int err;
 
 	if (!data)
@@ -152,8 +151,8 @@ static int cmptun_parse(struct cmptun_dev *ct, struct cmptun_conf *conf,
 	if (data[IFLA_CMPTUN_FWMARK])
 		conf->fwmark = nla_get_u32(data[IFLA_CMPTUN_FWMARK]);
 
-	cmptun_for_each_mode(mode, i) {
-		err = mode->conf_parse(ct, conf, data, extack);
+	cmptun_for_each_mode(mode) {
+		err = (*mode)->conf_parse(ct, conf, data, extack);
 		if (err)
 			return err;
 	}
@@ -310,16 +309,16 @@ static int cmptun_changelink(struct net_device *dev, struct nlattr *tb[],
 static size_t cmptun_get_size(const struct net_device *dev)
 {
 	const struct cmptun_dev *ct = netdev_priv(dev);
-	const struct cmptun_mode *mode;
-	size_t size, i;
+	const struct cmptun_mode *const *mode;
+	size_t size;
 
 	size = nla_total_size(sizeof(u8)) +		   /* MODE */
 	       nla_total_size(sizeof(u32)) +		   /* LINK */
 	       nla_total_size(sizeof(struct in6_addr)) * 2 + /* addresses */
 	       nla_total_size(sizeof(u32));		   /* FWMARK */
 
-	cmptun_for_each_mode(mode, i)
-		size += mode->fill_size(&ct->conf);
+	cmptun_for_each_mode(mode)
+		size += (*mode)->fill_size(&ct->conf);
 
 	return size;
 }
@@ -341,8 +340,7 @@ static int cmptun_fill_info(struct sk_buff *skb, const struct net_device *dev)
 {
 	const struct cmptun_dev *ct = netdev_priv(dev);
 	const struct cmptun_conf *conf = &ct->conf;
-	const struct cmptun_mode *mode;
-	size_t i;
+	const struct cmptun_mode *const *mode;
 
 	if (nla_put_u8(skb, IFLA_CMPTUN_MODE, conf->mode->id) ||
 	    nla_put_u32(skb, IFLA_CMPTUN_LINK, conf->link) ||
@@ -353,8 +351,8 @@ static int cmptun_fill_info(struct sk_buff *skb, const struct net_device *dev)
 	    nla_put_u32(skb, IFLA_CMPTUN_FWMARK, conf->fwmark))
 		return -EMSGSIZE;
 
-	cmptun_for_each_mode(mode, i) {
-		if (mode->fill(skb, conf))
+	cmptun_for_each_mode(mode) {
+		if ((*mode)->fill(skb, conf))
 			return -EMSGSIZE;
 	}
 

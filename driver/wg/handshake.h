@@ -44,6 +44,7 @@ enum cmptun_wg_handshake_state {
  * @last_initiation: coarse boot time in ns when one was last taken
  */
 struct cmptun_wg_handshake {
+	/* guards a handshake's progress against another message of it */
 	struct mutex lock;
 	struct cmptun_wg_index_entry entry;
 	u8 static_static[CMPTUN_WG_KEY_LEN];

@@ -14,6 +14,7 @@ struct cmptun_wg_peer;
  * @hash: of &struct cmptun_wg_index_entry; read under RCU
  */
 struct cmptun_wg_index {
+	/* guards insertion and removal */
 	spinlock_t lock;
 	DECLARE_HASHTABLE(hash, 6);
 };

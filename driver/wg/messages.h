@@ -6,6 +6,7 @@
 #ifndef CMPTUN_WG_MESSAGES_H
 #define CMPTUN_WG_MESSAGES_H
 
+#include <linux/bits.h>
 #include <linux/build_bug.h>
 #include <linux/jiffies.h>
 #include <linux/limits.h>
@@ -28,7 +29,7 @@
 
 /* Section 6.1. Times in seconds unless the name says jiffies. */
 #define CMPTUN_WG_REPLAY_WINDOW		8192
-#define CMPTUN_WG_REKEY_AFTER_MESSAGES	(1ULL << 60)
+#define CMPTUN_WG_REKEY_AFTER_MESSAGES	BIT_ULL(60)
 #define CMPTUN_WG_REJECT_AFTER_MESSAGES	(U64_MAX - CMPTUN_WG_REPLAY_WINDOW)
 #define CMPTUN_WG_REKEY_AFTER_TIME	120
 #define CMPTUN_WG_REJECT_AFTER_TIME	180

@@ -201,11 +201,12 @@ static int cmptun_wg_parse_settings(struct cmptun_wg_conf *wg,
 {
 	const struct cmptun_wg_settings *old = wg->settings;
 	struct nlattr *list = tb[CMPTUN_PEER_A_ALLOWED_IPS];
+	struct nlattr *psk = tb[CMPTUN_PEER_A_PRESHARED_KEY];
 	struct cmptun_wg_settings *settings;
 	unsigned int count;
 	int err;
 
-	if (!tb[CMPTUN_PEER_A_PRESHARED_KEY] && !list &&
+	if (!psk && !list &&
 	    !tb[CMPTUN_PEER_A_PERSISTENT_KEEPALIVE])
 		return 0;
 
@@ -225,9 +226,8 @@ static int cmptun_wg_parse_settings(struct cmptun_wg_conf *wg,
 		       flex_array_size(settings, allowed_ips, count));
 	}
 
-	if (tb[CMPTUN_PEER_A_PRESHARED_KEY])
-		cmptun_wg_settings_set_psk(settings,
-			nla_data(tb[CMPTUN_PEER_A_PRESHARED_KEY]));
+	if (psk)
+		cmptun_wg_settings_set_psk(settings, nla_data(psk));
 	if (tb[CMPTUN_PEER_A_PERSISTENT_KEEPALIVE])
 		settings->keepalive =
 			nla_get_u16(tb[CMPTUN_PEER_A_PERSISTENT_KEEPALIVE]);

@@ -69,6 +69,13 @@ cmptun_wg_peer_create(struct cmptun_dev *ct,
 	return peer;
 }
 
+static struct cmptun_wg_endpoint *
+cmptun_wg_peer_endpoint_locked(struct cmptun_wg_peer *peer)
+{
+	return rcu_dereference_protected(peer->endpoint,
+					 lockdep_is_held(&peer->endpoint_lock));
+}
+
 /**
  * cmptun_wg_peer_inherit - take over what is known of the same peer
  * @peer: new, with another identity of ours
@@ -82,8 +89,7 @@ void cmptun_wg_peer_inherit(struct cmptun_wg_peer *peer,
 	struct cmptun_wg_endpoint *endpoint;
 
 	spin_lock_bh(&from->endpoint_lock);
-	endpoint = rcu_dereference_protected(from->endpoint,
-				lockdep_is_held(&from->endpoint_lock));
+	endpoint = cmptun_wg_peer_endpoint_locked(from);
 	RCU_INIT_POINTER(peer->endpoint, cmptun_wg_endpoint_get(endpoint));
 	spin_unlock_bh(&from->endpoint_lock);
 
@@ -147,9 +153,9 @@ void cmptun_wg_peer_put(struct cmptun_wg_peer *peer)
  */
 struct cmptun_state *cmptun_wg_peer_state(const struct cmptun_wg_peer *peer)
 {
-	struct cmptun_state *state = rcu_dereference_check(peer->ct->state,
-						rcu_read_lock_bh_held());
+	struct cmptun_state *state;
 
+	state = rcu_dereference_check(peer->ct->state, rcu_read_lock_bh_held());
 	return state->mode == &cmptun_mode_wg &&
 	       state->conf.wg.peer == peer ? state : NULL;
 }
@@ -175,14 +181,16 @@ struct cmptun_wg_index *cmptun_wg_peer_index(const struct cmptun_wg_peer *peer)
 void cmptun_wg_peer_set_endpoint(struct cmptun_wg_peer *peer,
 				 struct cmptun_wg_endpoint *endpoint)
 {
+	struct cmptun_wg_endpoint *old;
+
 	if (!endpoint)
 		return;
 
 	spin_lock_bh(&peer->endpoint_lock);
-	endpoint = rcu_replace_pointer(peer->endpoint, endpoint,
-				lockdep_is_held(&peer->endpoint_lock));
+	old = cmptun_wg_peer_endpoint_locked(peer);
+	rcu_assign_pointer(peer->endpoint, endpoint);
 	spin_unlock_bh(&peer->endpoint_lock);
-	cmptun_wg_endpoint_put(endpoint);
+	cmptun_wg_endpoint_put(old);
 }
 
 /**

@@ -77,6 +77,7 @@ struct cmptun_wg_peer {
 	struct cmptun_wg_handshake handshake;
 	struct cmptun_wg_sessions sessions;
 
+	/* guards replacement of the endpoint */
 	spinlock_t endpoint_lock;
 	struct cmptun_wg_endpoint __rcu *endpoint;
 	struct cmptun_wg_endpoint *endpoint_set;

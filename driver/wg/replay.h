@@ -20,6 +20,7 @@
  * @seen: ring of bits, counter modulo its length
  */
 struct cmptun_wg_replay {
+	/* guards all of it */
 	spinlock_t lock;
 	u64 next;
 	DECLARE_BITMAP(seen, CMPTUN_WG_REPLAY_BITS);

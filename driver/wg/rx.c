@@ -330,11 +330,12 @@ static void cmptun_wg_rx_from_peer(struct cmptun_state *state,
 				   struct sk_buff *skb)
 {
 	struct cmptun_wg_peer *peer = state->conf.wg.peer;
+	struct cmptun_wg_endpoint *known;
 
 	rcu_read_lock_bh();
+	known = rcu_dereference_bh(peer->endpoint);
 	cmptun_wg_peer_set_endpoint(peer,
-		cmptun_wg_endpoint_of_skb(skb,
-					  rcu_dereference_bh(peer->endpoint)));
+				    cmptun_wg_endpoint_of_skb(skb, known));
 	cmptun_wg_rx_count(state, skb->len);
 	if (cmptun_wg_peer_state(peer))
 		cmptun_wg_timers_received(state);

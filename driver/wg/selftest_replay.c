@@ -157,8 +157,9 @@ static const char *__init cmptun_test_replay_limit(struct cmptun_wg_replay *r)
 	return NULL;
 }
 
-static const char *(*const cmptun_test_replays[])(struct cmptun_wg_replay *r)
-	__initconst = {
+typedef const char *(*cmptun_test_replay_fn)(struct cmptun_wg_replay *r);
+
+static const cmptun_test_replay_fn cmptun_test_replays[] __initconst = {
 	cmptun_test_replay_order,
 	cmptun_test_replay_edge,
 	cmptun_test_replay_jump,

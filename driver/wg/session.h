@@ -47,6 +47,7 @@ struct cmptun_wg_session {
  * @next: ours as responder, until the initiator has shown that it has it
  */
 struct cmptun_wg_sessions {
+	/* guards the pointers */
 	spinlock_t lock;
 	struct cmptun_wg_session __rcu *current_session;
 	struct cmptun_wg_session __rcu *previous;
