@@ -49,7 +49,11 @@ static void cmptun_wg_retransmit_expired(struct timer_list *timer)
 			cmptun_wg_give_up(peer);
 		} else {
 			cmptun_wg_tx_forget_local(peer);
-			cmptun_wg_tx_initiate(peer, true);
+			/* Too early if we have answered the peer's meanwhile:
+			 * both have begun at once, and both answers are void.
+			 */
+			if (!cmptun_wg_tx_initiate(peer, true))
+				cmptun_wg_timers_initiated(peer);
 		}
 	}
 	rcu_read_unlock();

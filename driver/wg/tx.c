@@ -178,6 +178,11 @@ static void cmptun_wg_stage(struct cmptun_wg_peer *peer, struct sk_buff *skb)
 {
 	struct sk_buff *old = NULL;
 
+	/* It may wait for long, and its socket must not wait with it: the
+	 * next packet is what starts the next handshake.
+	 */
+	skb_orphan(skb);
+
 	spin_lock_bh(&peer->staged.lock);
 	if (skb_queue_len(&peer->staged) >= CMPTUN_WG_STAGED_MAX)
 		old = __skb_dequeue(&peer->staged);
@@ -329,7 +334,7 @@ int cmptun_wg_tx(struct sk_buff *skb, struct cmptun_state *state)
 			cmptun_stats_inc(ct, CMPTUN_TX_DROP_NO_MEMORY);
 			continue;
 		}
-		/* Not needed any more, and it may wait for long. */
+		/* Only the MTU was needed, and a route must not wait. */
 		skb_dst_drop(skb);
 		*cmptun_wg_cb(skb) = cb;
 		cmptun_wg_tx_packet(state, skb);
@@ -400,14 +405,18 @@ static bool cmptun_wg_may_initiate(const struct cmptun_wg_peer *peer)
  * @retry: the last one was not answered
  *
  * Context: RCU.
+ * Return: false if it is too early for another one.
  */
-void cmptun_wg_tx_initiate(struct cmptun_wg_peer *peer, bool retry)
+bool cmptun_wg_tx_initiate(struct cmptun_wg_peer *peer, bool retry)
 {
 	if (!retry)
 		peer->timers.attempts = 0;
 
-	if (cmptun_wg_may_initiate(peer))
-		queue_work(cmptun_wg_queue, &peer->handshake_work);
+	if (!cmptun_wg_may_initiate(peer))
+		return false;
+
+	queue_work(cmptun_wg_queue, &peer->handshake_work);
+	return true;
 }
 
 /**

@@ -13,7 +13,7 @@ int cmptun_wg_tx(struct sk_buff *skb, struct cmptun_state *state);
 void cmptun_wg_tx_staged(struct cmptun_state *state);
 void cmptun_wg_tx_keepalive(struct cmptun_state *state);
 
-void cmptun_wg_tx_initiate(struct cmptun_wg_peer *peer, bool retry);
+bool cmptun_wg_tx_initiate(struct cmptun_wg_peer *peer, bool retry);
 void cmptun_wg_tx_initiation_work(struct work_struct *work);
 void cmptun_wg_tx_response(struct cmptun_state *state);
 void cmptun_wg_tx_forget_local(struct cmptun_wg_peer *peer);
