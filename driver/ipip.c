@@ -411,8 +411,9 @@ static int cmptun_ipip_xmit(struct sk_buff *skb, struct cmptun_state *state)
 	}
 
 	if (!cmptun_ipip_fits(skb, rt, state, &df)) {
+		/* The sender learns of it by ICMP and a smaller route MTU. */
 		err = cmptun_ipip_refuse(ct, skb, CMPTUN_TX_DROP_TOO_BIG,
-					 -EMSGSIZE);
+					 NETDEV_TX_OK);
 		goto put_route;
 	}
 
@@ -543,6 +544,12 @@ static unsigned int cmptun_ipip_overhead(const struct cmptun_conf *conf)
 	return sizeof(struct iphdr);
 }
 
+static struct cmptun_addr
+cmptun_ipip_destination(const struct cmptun_conf *conf)
+{
+	return conf->remote;
+}
+
 /* Running */
 
 static int cmptun_ipip_prepare(struct cmptun_state *state,
@@ -589,6 +596,7 @@ const struct cmptun_mode cmptun_mode_ipip = {
 	.fill_size = cmptun_ipip_fill_size,
 	.fill = cmptun_ipip_fill,
 	.overhead = cmptun_ipip_overhead,
+	.destination = cmptun_ipip_destination,
 	.prepare = cmptun_ipip_prepare,
 	.start = cmptun_ipip_start,
 	.stop = cmptun_ipip_stop,

@@ -8,6 +8,7 @@
 
 #include <linux/types.h>
 
+struct cmptun_addr;
 struct cmptun_conf;
 struct cmptun_dev;
 struct cmptun_state;
@@ -37,6 +38,7 @@ struct sk_buff;
  * @fill: add the mode's attributes, no secrets. RTNL.
  *	Return: 0 or -EMSGSIZE
  * @overhead: bytes the mode adds to a packet
+ * @destination: where outer packets would go, as far as is known
  * @prepare: acquire everything @state needs to run, sharing what it can with
  *	@old (NULL if another mode or nothing ran). RTNL, may sleep. Changes
  *	nothing that @old uses. Return: 0 or a negative errno with @extack set
@@ -68,6 +70,7 @@ struct cmptun_mode {
 	size_t (*fill_size)(const struct cmptun_conf *conf);
 	int (*fill)(struct sk_buff *skb, const struct cmptun_conf *conf);
 	unsigned int (*overhead)(const struct cmptun_conf *conf);
+	struct cmptun_addr (*destination)(const struct cmptun_conf *conf);
 
 	int (*prepare)(struct cmptun_state *state,
 		       const struct cmptun_state *old,

@@ -110,15 +110,15 @@ static void cmptun_state_publish(struct cmptun_dev *ct,
 static unsigned int cmptun_path_mtu(const struct cmptun_dev *ct,
 				    const struct cmptun_conf *conf)
 {
-	const struct cmptun_addr *to = &conf->remote;
+	const struct cmptun_addr to = conf->mode->destination(conf);
 	unsigned int mtu = ETH_DATA_LEN;
 
 	if (!ct->net)
 		return mtu;
 
-	if (to->family == AF_INET) {
+	if (to.family == AF_INET) {
 		struct flowi4 fl4 = {
-			.daddr = to->v4,
+			.daddr = to.v4,
 			.flowi4_mark = conf->fwmark,
 			.flowi4_oif = conf->link,
 		};
@@ -129,9 +129,9 @@ static unsigned int cmptun_path_mtu(const struct cmptun_dev *ct,
 				mtu = dst_mtu(&rt->dst);
 			ip_rt_put(rt);
 		}
-	} else if (to->family == AF_INET6) {
+	} else if (to.family == AF_INET6) {
 		struct flowi6 fl6 = {
-			.daddr = to->v6,
+			.daddr = to.v6,
 			.flowi6_mark = conf->fwmark,
 			.flowi6_oif = conf->link,
 		};

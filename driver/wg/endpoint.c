@@ -86,6 +86,26 @@ cmptun_wg_endpoint_of_remote(const struct cmptun_addr *remote,
 	return cmptun_wg_endpoint_create(&addr, local);
 }
 
+/**
+ * cmptun_wg_endpoint_addr - address of an endpoint, without its port
+ * @endpoint: the endpoint
+ *
+ * Return: the address.
+ */
+struct cmptun_addr
+cmptun_wg_endpoint_addr(const struct cmptun_wg_endpoint *endpoint)
+{
+	struct cmptun_addr addr = {
+		.family = endpoint->remote.any.sa_family,
+	};
+
+	if (addr.family == AF_INET)
+		addr.v4 = endpoint->remote.v4.sin_addr.s_addr;
+	else
+		addr.v6 = endpoint->remote.v6.sin6_addr;
+	return addr;
+}
+
 static bool cmptun_wg_endpoint_same4(const struct cmptun_wg_endpoint *endpoint,
 				     const struct sk_buff *skb)
 {

@@ -55,6 +55,8 @@ cmptun_wg_endpoint_create(const union cmptun_wg_sockaddr *remote,
 struct cmptun_wg_endpoint *
 cmptun_wg_endpoint_of_remote(const struct cmptun_addr *remote,
 			     const struct cmptun_addr *local);
+struct cmptun_addr
+cmptun_wg_endpoint_addr(const struct cmptun_wg_endpoint *endpoint);
 struct cmptun_wg_endpoint *
 cmptun_wg_endpoint_of_skb(const struct sk_buff *skb,
 			  const struct cmptun_wg_endpoint *current_one);

@@ -97,6 +97,12 @@ static unsigned int cmptun_wg_overhead(const struct cmptun_conf *conf)
 	return CMPTUN_WG_OVERHEAD;
 }
 
+static struct cmptun_addr cmptun_wg_destination(const struct cmptun_conf *conf)
+{
+	return conf->wg.endpoint ? cmptun_wg_endpoint_addr(conf->wg.endpoint) :
+				   conf->remote;
+}
+
 static bool cmptun_wg_keeps_sock(const struct cmptun_state *state,
 				 const struct cmptun_state *old)
 {
@@ -213,6 +219,7 @@ const struct cmptun_mode cmptun_mode_wg = {
 	.fill_size = cmptun_wg_fill_size,
 	.fill = cmptun_wg_fill,
 	.overhead = cmptun_wg_overhead,
+	.destination = cmptun_wg_destination,
 	.prepare = cmptun_wg_prepare,
 	.start = cmptun_wg_start,
 	.stop = cmptun_wg_stop,
