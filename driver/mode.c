@@ -23,8 +23,9 @@ static bool cmptun_mode_complete(const struct cmptun_mode *mode)
 	return mode->name && mode->dev_init && mode->dev_uninit &&
 	       mode->conf_init && mode->conf_get && mode->conf_put &&
 	       mode->conf_parse && mode->conf_check && mode->conf_apply &&
-	       mode->fill_size && mode->fill && mode->overhead && mode->destination &&
-	       mode->prepare && mode->start && mode->stop && mode->release && mode->xmit;
+	       mode->fill_size && mode->fill && mode->overhead &&
+	       mode->destination && mode->prepare && mode->start &&
+	       mode->stop && mode->release && mode->xmit;
 }
 
 /**
