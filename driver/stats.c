@@ -181,7 +181,7 @@ static void cmptun_dev_stat_inc(struct net_device *dev,
 /**
  * cmptun_drop - throw a packet away and say why
  * @ct: the device
- * @skb: the packet, or a list of segments; consumed
+ * @skb: the packet; consumed
  * @cause: a counter from %CMPTUN_TX_DROP_FIRST on
  *
  * Context: any, hard interrupts excepted.
@@ -190,14 +190,10 @@ void cmptun_drop(struct cmptun_dev *ct, struct sk_buff *skb,
 		 enum cmptun_stat cause)
 {
 	const struct cmptun_stat_info *info = &cmptun_stat_info[cause];
-	struct sk_buff *next;
 
-	skb_list_walk_safe(skb, skb, next) {
-		cmptun_stats_inc(ct, cause);
-		cmptun_dev_stat_inc(ct->dev, info->dev);
-		skb_mark_not_on_list(skb);
-		kfree_skb_reason(skb, info->reason);
-	}
+	cmptun_stats_inc(ct, cause);
+	cmptun_dev_stat_inc(ct->dev, info->dev);
+	kfree_skb_reason(skb, info->reason);
 }
 
 /**
