@@ -91,6 +91,10 @@ trap 'exit 143' TERM HUP
 
 finish()
 {
+	# The guests use the files of this machine.
+	if [ "$FAILED" -gt 0 ] && [ /var/lib/dpkg/status -nt "$RUN/started" ]; then
+		warn "packages were installed meanwhile; programs in the guests may have crashed"
+	fi
 	printf '%d passed, %d failed, %d skipped\n' "$PASSED" "$FAILED" "$SKIPPED"
 	[ "$FAILED" -eq 0 ] || exit 1
 	exit 0
@@ -586,6 +590,7 @@ exec 8>"$RUN.lock"
 flock -n 8 || die "another check is running in ${RUN#"$ROOT/"}"
 rm -rf "$RUN"
 mkdir -p "$RUN"
+touch "$RUN/started"
 
 echo "cmptun check: kernel $(kernel_release "$KERNEL"), $JOBS virtual machine(s) at a time"
 if [ "$SELF" = y ]; then
