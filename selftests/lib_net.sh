@@ -125,14 +125,14 @@ net_routed()
 	addr add fd09:1::1/64 dev u0 nodad
 	link set u0 up
 	route add default via 10.9.1.254
-	-6 route add default via fd09:1::fe
+	route add default via fd09:1::fe
 	EOF
 	ipb B <<- EOF
 	addr add 10.9.2.2/24 dev u0
 	addr add fd09:2::2/64 dev u0 nodad
 	link set u0 up
 	route add default via 10.9.2.254
-	-6 route add default via fd09:2::fe
+	route add default via fd09:2::fe
 	EOF
 }
 
