@@ -260,8 +260,10 @@ case_flowtable()
 	if ! on A nft -f - <<- EOF 2> "$WORK/err"
 	table ip f {
 		flowtable ft { hook ingress priority 0; devices = { la, t0 }; }
+		counter slow { }
 		chain pass { type filter hook forward priority 0;
 			ip protocol tcp flow add @ft
+			ip protocol tcp counter name slow
 		}
 	}
 	EOF
@@ -273,11 +275,13 @@ case_flowtable()
 	cap_start wire A u0 -s 400 "src 172.21.0.2 and ip proto 4"
 	iperf_server B "${I4[B]}"
 	server=$BG
-	bg on L iperf3 -c "${I4[B]}" -p "$_iperf_port" -n 2M -b 4M \
+	bg on L iperf3 -c "${I4[B]}" -p "$_iperf_port" -n 3M -b 3M \
 		--repeating-payload > "$WORK/iperf" 2>&1
 	client=$BG
 	wait_for 10 cap_has wire 50
-	check "flow is offloaded" grep -q OFFLOAD <(on A cat /proc/net/nf_conntrack)
+	# What the flowtable carries does not pass the chain
+	check_num "packets that went the slow way" "$(on A nft list counter ip f \
+		slow | sed -n 's/.*packets \([0-9]*\).*/\1/p')" -lt 30
 	set_mode A wg
 	wait_for 3 cap_settled wire
 	CAP_SETTLED=$(cap_count wire)
@@ -415,8 +419,8 @@ case_storm_tcp()
 	check "the server as well" bg_wait "$server"
 	cap_stop wire
 	verdict tcp 0123456789
-	check_num "switch drops are counted" \
-		"$(($(drops A | wc -l) + $(drops B | wc -l)))" -ge 0
+	check "what was lost on the way is counted" \
+		[ -n "$(drops A)$(drops B)" ]
 	check "ping afterwards" ping_ok A "${I4[B]}"
 	tun_down A B
 }
