@@ -16,7 +16,9 @@ KDIR ?= $(or $(wildcard /lib/modules/$(shell uname -r)/build/.), \
 	     $(patsubst %/.config,%/.,$(call newest,/usr/src/linux-headers-*/.config)), \
 	     $(wildcard $(CURDIR)/build/kernels/6.12/kdir/.))
 override KDIR := $(patsubst %/.,%,$(strip $(KDIR)))
-RELEASE = $(shell cat $(KDIR)/include/config/kernel.release 2>/dev/null)
+# From what goes into vermagic: Debian's kernel.release is another number.
+RELEASE = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)".*/\1/p' \
+		$(KDIR)/include/generated/utsrelease.h 2>/dev/null)
 
 # W=, C=, CF=, LLVM=, CC=, V= and -j reach the kernel's build by themselves.
 KBUILD = $(MAKE) -C $(KDIR) M=$(CURDIR)
@@ -97,10 +99,13 @@ PLUGIN_DIR ?= $(or $(shell LD_DEBUG=files env -u IP_LIB_DIR ip link help cmptun 
 
 install: modules_install plugin_install
 
+# A distribution keeps the key its modules are signed with to itself.
+NO_SIGNING = $(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=)
+
 modules_install: check-config
 	@[ -e cmptun.ko ] || { echo "cmptun: not built yet; run make first" >&2; exit 1; }
 	@$(KBUILD) modules_install INSTALL_MOD_DIR=$(INSTALL_MOD_DIR) \
-		$(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR))
+		$(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR)) $(NO_SIGNING)
 	$(if $(DESTDIR),,depmod -a $(RELEASE))
 
 plugin_install: $(PLUGIN)
