@@ -476,7 +476,7 @@ class Experiment:
             return
         # Should the machine die of this step, the record says so.
         result["error"] = f"{what}: did not come to an end"
-        keep(self.args, self.document, "results.part.json")
+        self.keep("results.part.json")
         try:
             outcome = step(path, result)
             del result["error"]
@@ -495,9 +495,20 @@ class Experiment:
             for number in numbers:
                 self.attempt(f"throughput run {turn} of {self.args.runs}",
                              throughput, number)
-        derive(self.document["paths"], self.args.clock)
         self.document["environment"]["kernel_complaints"] = (
             kernel_complaints())
+        self.keep("results.json")
+
+    def keep(self, name):
+        """The captures and the record; where it stands, all of it does."""
+        derive(self.document["paths"], self.args.clock)
+        for file in os.listdir(WORKDIR):
+            shutil.copyfile(f"{WORKDIR}/{file}", f"{self.args.out}/{file}")
+        part = f"{self.args.out}/.{name}"
+        with open(part, "w", encoding="utf-8") as file:
+            json.dump(self.document, file, indent=2)
+            file.write("\n")
+        os.rename(part, f"{self.args.out}/{name}")
 
     def failed(self):
         return (any("error" in path for path in self.document["paths"])
@@ -518,9 +529,9 @@ def environment(args):
         "cpu_model": model.group(1) if model else "n/a",
         "cpus": os.cpu_count(),
         "clock": clock if args.clock == "icount" else "wall clock",
-        "iperf3": run(["iperf3", "--version"]).stdout.splitlines()[0],
-        "ping": run(["ping", "-V"]).stdout.strip().splitlines()[0],
-        "iproute2": run(["ip", "-V"]).stdout.strip(),
+        "iperf3": version("iperf3", "--version"),
+        "ping": version("ping", "-V"),
+        "iproute2": version("ip", "-V"),
         "runs": args.runs,
         "run_size": (RUN_BYTES if args.clock == "icount"
                      else f"{args.seconds} s, 1 s before it omitted"),
@@ -531,27 +542,19 @@ def environment(args):
     return found
 
 
+def version(*cmd):
+    try:
+        return run(cmd).stdout.splitlines()[0].strip()
+    except Failed:
+        return "n/a"
+
+
 def kernel_complaints():
     """What the kernel log has to say about the run, if anything."""
     log = run(["dmesg"], check=False).stdout
     return re.findall(r"^.*(?:WARNING:|BUG:|Oops|Call Trace|UBSAN|"
                       r"refcount_t|hung task|unregister_netdevice: waiting)"
                       r".*$", log, re.MULTILINE)
-
-
-def keep(args, document, name):
-    """Where the name stands, the whole of it does."""
-    part = f"{args.out}/.{name}"
-    with open(part, "w", encoding="utf-8") as file:
-        json.dump(document, file, indent=2)
-        file.write("\n")
-    os.rename(part, f"{args.out}/{name}")
-
-
-def keep_captures(args):
-    for name in os.listdir(WORKDIR):
-        if name.endswith(".pcap"):
-            shutil.copyfile(f"{WORKDIR}/{name}", f"{args.out}/{name}")
 
 
 def options():
@@ -577,8 +580,6 @@ def main():
     say(f"guest is up: Linux {os.uname().release}, {os.cpu_count()} CPU, "
         f"clock: {args.clock}")
     try:
-        for module in ("veth", "ipip", "wireguard"):
-            run(["modprobe", module])
         public = make_keys()
         build_underlay()
         experiment = Experiment(args, public)
@@ -588,8 +589,6 @@ def main():
         return 2
     finally:
         shutil.rmtree(KEYDIR, ignore_errors=True)
-    keep_captures(args)
-    keep(args, experiment.document, "results.json")
     for line in experiment.document["environment"]["kernel_complaints"]:
         say(f"kernel log: {line}")
     return 1 if experiment.failed() else 0

@@ -49,6 +49,8 @@ step()
 # shellcheck disable=SC2317  # called by trap
 cleanup()
 {
+	# make and timeout say it twice, and the second would end us here.
+	trap '' INT TERM HUP
 	# vm.sh takes its virtual machine down with it.
 	if [ -n "$VM" ]; then
 		kill -s TERM "$VM" 2>/dev/null || true
@@ -152,7 +154,8 @@ experiment()
 	step "booting Linux $(kernel_release "$KERNEL"), clock: $CLOCK"
 	exec {fd}> >(trap '' INT; stamp)
 	STAMP=$!
-	"$ROOT/scripts/vm.sh" --quiet --kernel "$KERNEL" \
+	# In a session of its own: a signal to the group is ours to pass on, once.
+	setsid "$ROOT/scripts/vm.sh" --quiet --kernel "$KERNEL" \
 		--timeout "$TIMEOUT" --rwdir "$WORK" "${options[@]}" -- \
 		env "IP_LIB_DIR=$PLUGIN" PYTHONDONTWRITEBYTECODE=1 \
 		/usr/bin/python3 "$ROOT/scripts/demo-guest.py" --out "$WORK" \
@@ -171,7 +174,7 @@ publish()
 	local old=$RESULTS/.demo.work.old
 
 	trap '' INT TERM HUP
-	rm -rf "$old" "$WORK/results.part.json"
+	rm -rf "$old" "$RESULTS/demo.died" "$WORK/results.part.json"
 	[ ! -e "$RESULTS/$1" ] || mv "$RESULTS/$1" "$old"
 	chmod 755 "$WORK"
 	mv "$WORK" "$RESULTS/$1"
