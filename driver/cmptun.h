@@ -95,7 +95,6 @@ struct cmptun_state {
  *	written under RTNL
  * @conf: configuration of all modes; RTNL
  * @mtu: MTU the user asked for, 0 for the mode's own; RTNL
- * @mtu_auto: set while the driver itself sets the MTU; RTNL
  * @list: link in &cmptun_net.devs of @net; RTNL
  */
 struct cmptun_dev {
@@ -108,7 +107,6 @@ struct cmptun_dev {
 	struct net *net;
 	struct cmptun_conf conf;
 	unsigned int mtu;
-	bool mtu_auto;
 	struct list_head list;
 };
 

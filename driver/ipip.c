@@ -559,7 +559,8 @@ static int cmptun_ipip_prepare(struct cmptun_state *state,
 	return dst_cache_init(&state->ipip.dst_cache, GFP_KERNEL);
 }
 
-static void cmptun_ipip_start(struct cmptun_state *state)
+static void cmptun_ipip_start(struct cmptun_state *state,
+			      const struct cmptun_state *old)
 {
 	const struct cmptun_conf *conf = &state->conf;
 

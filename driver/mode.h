@@ -42,7 +42,8 @@ struct sk_buff;
  * @prepare: acquire everything @state needs to run, sharing what it can with
  *	@old (NULL if another mode or nothing ran). RTNL, may sleep. Changes
  *	nothing that @old uses. Return: 0 or a negative errno with @extack set
- * @start: called once @state is published; hook into receive. Cannot fail
+ * @start: called once @state is published; hook into receive. @old is what
+ *	ran before, of whichever mode, NULL if the device was down. Cannot fail
  * @stop: called once @state is no longer published; unhook from receive
  * @release: give back what @prepare got, except for what @next (NULL if
  *	another mode or nothing follows) shares. RTNL, after a grace period;
@@ -75,7 +76,8 @@ struct cmptun_mode {
 	int (*prepare)(struct cmptun_state *state,
 		       const struct cmptun_state *old,
 		       struct netlink_ext_ack *extack);
-	void (*start)(struct cmptun_state *state);
+	void (*start)(struct cmptun_state *state,
+		      const struct cmptun_state *old);
 	void (*stop)(struct cmptun_state *state);
 	void (*release)(struct cmptun_state *state,
 			const struct cmptun_state *next);

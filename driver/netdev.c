@@ -72,8 +72,7 @@ static int cmptun_ndo_change_mtu(struct net_device *dev, int mtu)
 {
 	struct cmptun_dev *ct = netdev_priv(dev);
 
-	if (!ct->mtu_auto)
-		ct->mtu = mtu;
+	ct->mtu = mtu;
 	WRITE_ONCE(dev->mtu, mtu);
 	return 0;
 }

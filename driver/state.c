@@ -9,7 +9,9 @@
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
+#include <net/addrconf.h>
 #include <net/ip6_route.h>
+#include <net/net_namespace.h>
 #include <net/route.h>
 
 #include "cmptun.h"
@@ -94,7 +96,8 @@ static void cmptun_state_publish(struct cmptun_dev *ct,
 
 	rcu_assign_pointer(ct->state, state);
 	if (state != &cmptun_state_down)
-		state->mode->start(state);
+		state->mode->start(state,
+				   old == &cmptun_state_down ? NULL : old);
 
 	if (old == &cmptun_state_down)
 		return;
@@ -179,35 +182,36 @@ unsigned int cmptun_mtu(const struct cmptun_dev *ct,
 	return min(mtu, max);
 }
 
-/* The one step of a change that notifiers may veto: done before anything is
- * published, and with limits wide enough for either mode meanwhile.
+/* Set the MTU without NETDEV_CHANGEMTU, as ip_tunnel does: its announcement
+ * would come on top of the one that follows a change. What IPv4 and IPv6 keep
+ * of the old MTU and of the old path is seen to here.
  */
-static int cmptun_mtu_follow(struct cmptun_dev *ct,
-			     const struct cmptun_conf *conf,
-			     struct netlink_ext_ack *extack)
+static void cmptun_mtu_set(struct net_device *dev, unsigned int mtu)
 {
-	unsigned int mtu = cmptun_mtu(ct, conf);
-	unsigned int max = cmptun_mtu_max(conf);
-	int err;
+	struct inet6_dev *in6_dev = __in6_dev_get(dev);
 
-	if (mtu != ct->dev->mtu) {
-		ct->dev->max_mtu = max(ct->dev->max_mtu, max);
-		ct->mtu_auto = true;
-		err = dev_set_mtu(ct->dev, mtu);
-		ct->mtu_auto = false;
-		if (err) {
-			ct->dev->max_mtu = cmptun_mtu_max(&ct->conf);
-			NL_SET_ERR_MSG(extack,
-				       "mtu: the change was refused by a user of the device");
-			return err;
-		}
-	}
+	WRITE_ONCE(dev->mtu, mtu);
+	if (in6_dev && mtu >= IPV6_MIN_MTU)
+		WRITE_ONCE(in6_dev->cnf.mtu6, mtu);
+
+	rt_genid_bump_ipv4(dev_net(dev));
+	fnhe_genid_bump(dev_net(dev));
+}
+
+static void cmptun_mtu_follow(struct cmptun_dev *ct,
+			      const struct cmptun_conf *conf,
+			      struct netlink_ext_ack *extack)
+{
+	unsigned int max = cmptun_mtu_max(conf);
+	unsigned int mtu = cmptun_mtu(ct, conf);
 
 	ct->dev->max_mtu = max;
+	if (mtu != ct->dev->mtu || conf->mode != ct->conf.mode)
+		cmptun_mtu_set(ct->dev, mtu);
+
 	if (ct->mtu > max)
 		NL_SET_ERR_MSG(extack,
 			       "mtu: clamped to what the mode can carry");
-	return 0;
 }
 
 /**
@@ -225,7 +229,6 @@ int cmptun_state_change(struct cmptun_dev *ct, const struct cmptun_conf *conf,
 	bool up = cmptun_state_rtnl(ct) != &cmptun_state_down;
 	struct cmptun_state *state = NULL;
 	struct cmptun_conf old;
-	int err;
 
 	if (up) {
 		state = cmptun_state_prepare(ct, conf, extack);
@@ -233,17 +236,8 @@ int cmptun_state_change(struct cmptun_dev *ct, const struct cmptun_conf *conf,
 			return PTR_ERR(state);
 	}
 
-	err = cmptun_mtu_follow(ct, conf, extack);
-	if (err) {
-		if (state) {
-			state->mode->release(state,
-					     cmptun_state_same_mode(cmptun_state_rtnl(ct),
-								    state));
-			cmptun_state_free(state);
-		}
-		return err;
-	}
-
+	/* Nothing can fail any more. */
+	cmptun_mtu_follow(ct, conf, extack);
 	old = ct->conf;
 	cmptun_conf_copy(&ct->conf, conf);
 	cmptun_conf_apply(&ct->conf);

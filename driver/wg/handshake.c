@@ -6,7 +6,7 @@
  *      | -- initiation: e, es, s, ss, {time} --> |
  *      | <-- response: e, ee, se, psk, {} ------ |
  *
- * A message is consumed on a copy of the handshake, which is taken over only
+ * A message is consumed on a copy of the exchange, which is taken over only
  * once it has proved to be genuine: forged ones change nothing.
  */
 #include <crypto/curve25519.h>
@@ -51,11 +51,8 @@ static void cmptun_wg_handshake_zero(struct cmptun_wg_handshake *hs)
 {
 	lockdep_assert_held(&hs->lock);
 
-	memzero_explicit(&hs->noise, sizeof(hs->noise));
-	memzero_explicit(hs->ephemeral, sizeof(hs->ephemeral));
-	memzero_explicit(hs->remote_ephemeral, sizeof(hs->remote_ephemeral));
-	hs->remote_index = 0;
-	hs->state = CMPTUN_WG_HANDSHAKE_NONE;
+	memzero_explicit(&hs->exchange, sizeof(hs->exchange));
+	hs->waiting = false;
 }
 
 /**
@@ -110,41 +107,41 @@ static bool cmptun_wg_mix_static_static(struct cmptun_noise_symmetric *noise,
 }
 
 /* Make an ephemeral key pair, and token "e" of it */
-static bool cmptun_wg_ephemeral(struct cmptun_wg_handshake *hs,
+static bool cmptun_wg_ephemeral(struct cmptun_wg_exchange *ex,
 				u8 public_key[CMPTUN_WG_KEY_LEN])
 {
-	curve25519_generate_secret(hs->ephemeral);
-	if (!curve25519_generate_public(public_key, hs->ephemeral))
+	curve25519_generate_secret(ex->ephemeral);
+	if (!curve25519_generate_public(public_key, ex->ephemeral))
 		return false;
 
-	cmptun_noise_mix_ephemeral(&hs->noise, public_key);
+	cmptun_noise_mix_ephemeral(&ex->noise, public_key);
 	return true;
 }
 
 static bool cmptun_wg_initiation_write(struct cmptun_wg_initiation *msg,
-				       struct cmptun_wg_peer *peer)
+				       struct cmptun_wg_peer *peer,
+				       struct cmptun_wg_exchange *ex)
 {
-	struct cmptun_wg_handshake *hs = &peer->handshake;
 	u8 timestamp[CMPTUN_WG_TIMESTAMP_LEN];
 	u8 key[CMPTUN_WG_KEY_LEN];
 	bool done = false;
 
-	cmptun_wg_handshake_begin(&hs->noise, peer->public_key);
+	cmptun_wg_handshake_begin(&ex->noise, peer->public_key);
 
-	if (!cmptun_wg_ephemeral(hs, msg->ephemeral) ||
-	    !cmptun_noise_mix_dh(&hs->noise, key, hs->ephemeral,
+	if (!cmptun_wg_ephemeral(ex, msg->ephemeral) ||
+	    !cmptun_noise_mix_dh(&ex->noise, key, ex->ephemeral,
 				 peer->public_key))
 		goto out;
 
-	cmptun_noise_encrypt_and_hash(&hs->noise, msg->static_key,
+	cmptun_noise_encrypt_and_hash(&ex->noise, msg->static_key,
 				      peer->identity->public_key,
 				      CMPTUN_WG_KEY_LEN, key);
 
-	if (!cmptun_wg_mix_static_static(&hs->noise, key, peer))
+	if (!cmptun_wg_mix_static_static(&ex->noise, key, peer))
 		goto out;
 
 	cmptun_wg_timestamp(timestamp);
-	cmptun_noise_encrypt_and_hash(&hs->noise, msg->timestamp, timestamp,
+	cmptun_noise_encrypt_and_hash(&ex->noise, msg->timestamp, timestamp,
 				      sizeof(timestamp), key);
 	done = true;
 out:
@@ -167,10 +164,10 @@ bool cmptun_wg_initiation_create(struct cmptun_wg_initiation *msg,
 	bool done;
 
 	mutex_lock(&hs->lock);
-	done = cmptun_wg_initiation_write(msg, peer);
+	done = cmptun_wg_initiation_write(msg, peer, &hs->exchange);
+	hs->waiting = done;
 	if (done) {
 		cmptun_wg_index_insert(cmptun_wg_peer_index(peer), &hs->entry);
-		hs->state = CMPTUN_WG_HANDSHAKE_SENT_INITIATION;
 		msg->type = cpu_to_le32(CMPTUN_WG_INITIATION);
 		msg->sender = hs->entry.value;
 		cmptun_wg_mac_add(msg, sizeof(*msg), hs->mac1_key);
@@ -213,188 +210,191 @@ static bool cmptun_wg_initiation_read(const struct cmptun_wg_initiation *msg,
  * cmptun_wg_initiation_consume - take the first message of a handshake
  * @msg: as received, mac1 valid
  * @peer: who may have sent it, with an identity
+ * @ex: the exchange it begins, to be answered with
+ *	cmptun_wg_response_create(), which wipes it
  *
  * Context: may sleep.
  * Return: false if @peer did not send it, or it is one that was seen before,
  * or they come too fast.
  */
 bool cmptun_wg_initiation_consume(const struct cmptun_wg_initiation *msg,
-				  struct cmptun_wg_peer *peer)
+				  struct cmptun_wg_peer *peer,
+				  struct cmptun_wg_exchange *ex)
 {
 	const u64 interval = NSEC_PER_SEC / CMPTUN_WG_INITIATIONS_PER_SECOND;
 	struct cmptun_wg_handshake *hs = &peer->handshake;
 	u64 now = ktime_get_coarse_boottime_ns();
 	u8 timestamp[CMPTUN_WG_TIMESTAMP_LEN];
-	struct cmptun_noise_symmetric noise;
-	bool taken = false;
+	bool taken;
 
-	if (!cmptun_wg_initiation_read(msg, peer, &noise, timestamp))
-		goto out;
+	if (!cmptun_wg_initiation_read(msg, peer, &ex->noise, timestamp)) {
+		memzero_explicit(ex, sizeof(*ex));
+		return false;
+	}
 
 	mutex_lock(&hs->lock);
-	if (memcmp(timestamp, hs->latest_timestamp, sizeof(timestamp)) > 0 &&
-	    (!hs->last_initiation || now - hs->last_initiation >= interval)) {
-		/* It replaces one of our own that was not answered yet. */
-		hs->noise = noise;
-		memcpy(hs->remote_ephemeral, msg->ephemeral,
-		       sizeof(hs->remote_ephemeral));
-		memcpy(hs->latest_timestamp, timestamp,
-		       sizeof(hs->latest_timestamp));
-		hs->remote_index = msg->sender;
+	taken = memcmp(timestamp, hs->latest_timestamp,
+		       sizeof(timestamp)) > 0 &&
+		(!hs->last_initiation || now - hs->last_initiation >= interval);
+	if (taken) {
+		memcpy(hs->latest_timestamp, timestamp, sizeof(timestamp));
 		hs->last_initiation = now;
-		hs->state = CMPTUN_WG_HANDSHAKE_GOT_INITIATION;
-		taken = true;
 	}
 	mutex_unlock(&hs->lock);
-out:
-	memzero_explicit(&noise, sizeof(noise));
-	return taken;
+
+	if (!taken) {
+		memzero_explicit(ex, sizeof(*ex));
+		return false;
+	}
+
+	memcpy(ex->remote_ephemeral, msg->ephemeral,
+	       sizeof(ex->remote_ephemeral));
+	ex->remote_index = msg->sender;
+	return true;
 }
 
 static bool cmptun_wg_response_write(struct cmptun_wg_response *msg,
-				     struct cmptun_wg_peer *peer,
+				     const struct cmptun_wg_peer *peer,
+				     struct cmptun_wg_exchange *ex,
 				     const u8 psk[CMPTUN_WG_KEY_LEN])
 {
-	struct cmptun_wg_handshake *hs = &peer->handshake;
 	u8 key[CMPTUN_WG_KEY_LEN];
-	bool done;
 
-	done = cmptun_wg_ephemeral(hs, msg->ephemeral) &&
-	       cmptun_noise_mix_dh(&hs->noise, NULL, hs->ephemeral,
-				   hs->remote_ephemeral) &&
-	       cmptun_noise_mix_dh(&hs->noise, NULL, hs->ephemeral,
-				   peer->public_key);
-	if (done) {
-		cmptun_noise_mix_psk(&hs->noise, key, psk);
-		cmptun_noise_encrypt_and_hash(&hs->noise, msg->empty, NULL, 0,
-					      key);
-		memzero_explicit(key, sizeof(key));
-	}
+	if (!cmptun_wg_ephemeral(ex, msg->ephemeral) ||
+	    !cmptun_noise_mix_dh(&ex->noise, NULL, ex->ephemeral,
+				 ex->remote_ephemeral) ||
+	    !cmptun_noise_mix_dh(&ex->noise, NULL, ex->ephemeral,
+				 peer->public_key))
+		return false;
 
-	return done;
+	cmptun_noise_mix_psk(&ex->noise, key, psk);
+	cmptun_noise_encrypt_and_hash(&ex->noise, msg->empty, NULL, 0, key);
+	memzero_explicit(key, sizeof(key));
+	return true;
+}
+
+/* The session that a complete exchange leads to, still without a name */
+static struct cmptun_wg_session *
+cmptun_wg_exchange_finish(struct cmptun_wg_peer *peer,
+			  const struct cmptun_wg_exchange *ex, bool initiator)
+{
+	struct cmptun_wg_session *session;
+
+	session = cmptun_wg_session_alloc(peer, initiator);
+	if (!session)
+		return NULL;
+
+	session->remote_index = ex->remote_index;
+	cmptun_noise_split(&ex->noise,
+			   initiator ? session->send_key : session->receive_key,
+			   initiator ? session->receive_key : session->send_key);
+	return session;
 }
 
 /**
- * cmptun_wg_response_create - answer an initiation
+ * cmptun_wg_response_create - answer an initiation, and have the session
  * @msg: out
  * @peer: whose initiation was consumed
+ * @ex: the exchange; wiped
  * @psk: preshared key, zeroes for none
  *
  * Context: may sleep.
- * Return: false if there is nothing to answer any more.
+ * Return: false if there is no memory.
  */
 bool cmptun_wg_response_create(struct cmptun_wg_response *msg,
 			       struct cmptun_wg_peer *peer,
+			       struct cmptun_wg_exchange *ex,
 			       const u8 psk[CMPTUN_WG_KEY_LEN])
 {
-	struct cmptun_wg_handshake *hs = &peer->handshake;
-	bool done;
+	struct cmptun_wg_index *index = cmptun_wg_peer_index(peer);
+	struct cmptun_wg_session *session = NULL;
 
-	mutex_lock(&hs->lock);
-	done = hs->state == CMPTUN_WG_HANDSHAKE_GOT_INITIATION &&
-	       cmptun_wg_response_write(msg, peer, psk);
-	if (done) {
-		cmptun_wg_index_insert(cmptun_wg_peer_index(peer), &hs->entry);
-		hs->state = CMPTUN_WG_HANDSHAKE_SENT_RESPONSE;
+	if (cmptun_wg_response_write(msg, peer, ex, psk))
+		session = cmptun_wg_exchange_finish(peer, ex, false);
+
+	if (session) {
+		cmptun_wg_index_insert(index, &session->entry);
 		msg->type = cpu_to_le32(CMPTUN_WG_RESPONSE);
-		msg->sender = hs->entry.value;
-		msg->receiver = hs->remote_index;
-		cmptun_wg_mac_add(msg, sizeof(*msg), hs->mac1_key);
+		msg->sender = session->entry.value;
+		msg->receiver = ex->remote_index;
+		cmptun_wg_mac_add(msg, sizeof(*msg), peer->handshake.mac1_key);
+		cmptun_wg_sessions_add(&peer->sessions, index, session);
 	}
-	mutex_unlock(&hs->lock);
-	return done;
+
+	memzero_explicit(ex, sizeof(*ex));
+	return session;
 }
 
 static bool cmptun_wg_response_read(const struct cmptun_wg_response *msg,
 				    const struct cmptun_wg_peer *peer,
-				    struct cmptun_noise_symmetric *noise,
-				    const u8 ephemeral[CMPTUN_WG_KEY_LEN],
+				    struct cmptun_wg_exchange *ex,
 				    const u8 psk[CMPTUN_WG_KEY_LEN])
 {
 	u8 key[CMPTUN_WG_KEY_LEN];
 	bool genuine;
 
-	cmptun_noise_mix_ephemeral(noise, msg->ephemeral);
-	if (!cmptun_noise_mix_dh(noise, NULL, ephemeral, msg->ephemeral) ||
-	    !cmptun_noise_mix_dh(noise, NULL, peer->identity->private_key,
+	cmptun_noise_mix_ephemeral(&ex->noise, msg->ephemeral);
+	if (!cmptun_noise_mix_dh(&ex->noise, NULL, ex->ephemeral,
+				 msg->ephemeral) ||
+	    !cmptun_noise_mix_dh(&ex->noise, NULL, peer->identity->private_key,
 				 msg->ephemeral))
 		return false;
 
-	cmptun_noise_mix_psk(noise, key, psk);
-	genuine = cmptun_noise_decrypt_and_hash(noise, NULL, msg->empty,
+	cmptun_noise_mix_psk(&ex->noise, key, psk);
+	genuine = cmptun_noise_decrypt_and_hash(&ex->noise, NULL, msg->empty,
 						sizeof(msg->empty), key);
 	memzero_explicit(key, sizeof(key));
+	ex->remote_index = msg->sender;
 	return genuine;
 }
 
+/* Our initiation was answered: the session takes over its name */
+static bool cmptun_wg_handshake_finish(struct cmptun_wg_peer *peer,
+				       const struct cmptun_wg_exchange *ex)
+{
+	struct cmptun_wg_index *index = cmptun_wg_peer_index(peer);
+	struct cmptun_wg_handshake *hs = &peer->handshake;
+	struct cmptun_wg_session *session;
+
+	session = cmptun_wg_exchange_finish(peer, ex, true);
+	if (!session)
+		return false;
+
+	cmptun_wg_handshake_zero(hs);
+	if (!cmptun_wg_index_hand_over(index, &hs->entry, &session->entry)) {
+		cmptun_wg_session_free(session);
+		return false;
+	}
+
+	cmptun_wg_sessions_add(&peer->sessions, index, session);
+	return true;
+}
+
 /**
- * cmptun_wg_response_consume - take the second message of a handshake
+ * cmptun_wg_response_consume - take the second message, and have the session
  * @msg: as received, mac1 valid
- * @peer: whose handshake it names
+ * @peer: who may have sent it
  * @psk: preshared key, zeroes for none
  *
  * Context: may sleep.
- * Return: false if it does not answer our last initiation.
+ * Return: false if it does not answer our last initiation, or there is no
+ * memory.
  */
 bool cmptun_wg_response_consume(const struct cmptun_wg_response *msg,
 				struct cmptun_wg_peer *peer,
 				const u8 psk[CMPTUN_WG_KEY_LEN])
 {
 	struct cmptun_wg_handshake *hs = &peer->handshake;
-	struct cmptun_noise_symmetric noise;
-	bool taken = false;
+	struct cmptun_wg_exchange ex;
+	bool taken;
 
 	mutex_lock(&hs->lock);
-	noise = hs->noise;
-	if (hs->state == CMPTUN_WG_HANDSHAKE_SENT_INITIATION &&
-	    hs->entry.value == msg->receiver &&
-	    cmptun_wg_response_read(msg, peer, &noise, hs->ephemeral, psk)) {
-		hs->noise = noise;
-		hs->remote_index = msg->sender;
-		hs->state = CMPTUN_WG_HANDSHAKE_GOT_RESPONSE;
-		taken = true;
-	}
+	ex = hs->exchange;
+	taken = hs->waiting && hs->entry.value == msg->receiver &&
+		cmptun_wg_response_read(msg, peer, &ex, psk) &&
+		cmptun_wg_handshake_finish(peer, &ex);
 	mutex_unlock(&hs->lock);
 
-	memzero_explicit(&noise, sizeof(noise));
+	memzero_explicit(&ex, sizeof(ex));
 	return taken;
-}
-
-/**
- * cmptun_wg_handshake_finish - turn a complete handshake into a session
- * @peer: whose
- *
- * Context: may sleep.
- * Return: false if it is not complete, or there is no memory.
- */
-bool cmptun_wg_handshake_finish(struct cmptun_wg_peer *peer)
-{
-	struct cmptun_wg_index *index = cmptun_wg_peer_index(peer);
-	struct cmptun_wg_handshake *hs = &peer->handshake;
-	struct cmptun_wg_session *session = NULL;
-	bool initiator, done = false;
-
-	mutex_lock(&hs->lock);
-	initiator = hs->state == CMPTUN_WG_HANDSHAKE_GOT_RESPONSE;
-	if (!initiator && hs->state != CMPTUN_WG_HANDSHAKE_SENT_RESPONSE)
-		goto out;
-
-	session = cmptun_wg_session_alloc(peer, initiator);
-	if (!session)
-		goto out;
-
-	session->remote_index = hs->remote_index;
-	cmptun_noise_split(&hs->noise,
-			   initiator ? session->send_key : session->receive_key,
-			   initiator ? session->receive_key : session->send_key);
-	cmptun_wg_handshake_zero(hs);
-
-	done = cmptun_wg_index_hand_over(index, &hs->entry, &session->entry);
-	if (done)
-		cmptun_wg_sessions_add(&peer->sessions, index, session);
-	else
-		cmptun_wg_session_free(session);
-out:
-	mutex_unlock(&hs->lock);
-	return done;
 }

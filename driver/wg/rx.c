@@ -346,12 +346,13 @@ static bool cmptun_wg_rx_initiation(struct cmptun_state *state,
 				    struct sk_buff *skb)
 {
 	struct cmptun_wg_peer *peer = state->conf.wg.peer;
+	struct cmptun_wg_exchange ex;
 
-	if (!cmptun_wg_initiation_consume((const void *)skb->data, peer))
+	if (!cmptun_wg_initiation_consume((const void *)skb->data, peer, &ex))
 		return false;
 
 	cmptun_wg_rx_from_peer(state, skb);
-	cmptun_wg_tx_response(state);
+	cmptun_wg_tx_response(state, &ex);
 	return true;
 }
 
@@ -365,9 +366,6 @@ static bool cmptun_wg_rx_response(struct cmptun_state *state,
 		return false;
 
 	cmptun_wg_rx_from_peer(state, skb);
-	if (!cmptun_wg_handshake_finish(peer))
-		return true;
-
 	cmptun_stats_inc(state->ct, CMPTUN_WG_HANDSHAKES);
 	rcu_read_lock();
 	if (cmptun_wg_peer_state(peer)) {

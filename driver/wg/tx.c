@@ -449,12 +449,14 @@ void cmptun_wg_tx_initiation_work(struct work_struct *work)
 }
 
 /**
- * cmptun_wg_tx_response - answer the initiation that was consumed last
+ * cmptun_wg_tx_response - answer an initiation
  * @state: running, with a peer
+ * @ex: the exchange that the initiation has begun; wiped
  *
  * Context: process, may sleep.
  */
-void cmptun_wg_tx_response(struct cmptun_state *state)
+void cmptun_wg_tx_response(struct cmptun_state *state,
+			   struct cmptun_wg_exchange *ex)
 {
 	static const u8 none[CMPTUN_WG_KEY_LEN];
 	const struct cmptun_wg_settings *settings = state->conf.wg.settings;
@@ -463,10 +465,11 @@ void cmptun_wg_tx_response(struct cmptun_state *state)
 
 	atomic64_set(&peer->last_sent_handshake,
 		     ktime_get_coarse_boottime_ns());
-	if (!cmptun_wg_response_create(&msg, peer,
-				       settings ? settings->psk : none) ||
-	    !cmptun_wg_handshake_finish(peer))
+	if (!cmptun_wg_response_create(&msg, peer, ex,
+				       settings ? settings->psk : none)) {
+		cmptun_stats_inc(state->ct, CMPTUN_TX_DROP_NO_MEMORY);
 		return;
+	}
 
 	rcu_read_lock();
 	if (cmptun_wg_peer_state(peer) == state) {

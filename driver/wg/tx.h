@@ -5,6 +5,7 @@
 #include <linux/types.h>
 
 struct cmptun_state;
+struct cmptun_wg_exchange;
 struct cmptun_wg_peer;
 struct sk_buff;
 struct work_struct;
@@ -15,7 +16,8 @@ void cmptun_wg_tx_keepalive(struct cmptun_state *state);
 
 bool cmptun_wg_tx_initiate(struct cmptun_wg_peer *peer, bool retry);
 void cmptun_wg_tx_initiation_work(struct work_struct *work);
-void cmptun_wg_tx_response(struct cmptun_state *state);
+void cmptun_wg_tx_response(struct cmptun_state *state,
+			   struct cmptun_wg_exchange *ex);
 void cmptun_wg_tx_forget_local(struct cmptun_wg_peer *peer);
 
 #endif /* CMPTUN_WG_TX_H */

@@ -125,16 +125,25 @@ static int cmptun_wg_prepare(struct cmptun_state *state,
 	return PTR_ERR_OR_ZERO(state->wg.sock);
 }
 
-static void cmptun_wg_start(struct cmptun_state *state)
+static void cmptun_wg_start(struct cmptun_state *state,
+			    const struct cmptun_state *old)
 {
+	struct cmptun_wg_peer *peer = state->conf.wg.peer;
+
 	/* A port that the kernel has chosen is kept from now on. */
 	state->ct->conf.wg.port = state->wg.sock->port;
 
-	if (!state->conf.wg.peer)
+	if (!peer)
 		return;
 
 	cmptun_wg_timers_start(state);
 	rcu_read_lock_bh();
+	/* Traffic was flowing: whoever of both ends enters wg last finds the
+	 * other one there, and must not wait for a packet to say so.
+	 */
+	if (old && old->mode != state->mode &&
+	    rcu_access_pointer(peer->endpoint))
+		cmptun_wg_tx_initiate(peer, false);
 	cmptun_wg_tx_staged(state);
 	rcu_read_unlock_bh();
 }
