@@ -203,11 +203,6 @@ static int cmptun_ipip_err(struct sk_buff *skb, u32 info)
 		return 0;
 	}
 
-	/* Where enough is quoted, an IPv6 sender learns of it at once. */
-	if (outer->protocol == IPPROTO_IPV6 &&
-	    !ip6_err_gen_icmpv6_unreach(skb, outer->ihl * 4, type, 0))
-		return 0;
-
 	/* With the TTL copied it is the inner packet's own that ran out. */
 	if (type == ICMP_TIME_EXCEEDED && !state->conf.ipip.ttl)
 		return 0;
