@@ -439,7 +439,7 @@ iperf_server()
 
 # --- captures -----------------------------------------------------------------
 
-_cap=
+declare -A CAPTURE
 
 # cap_start NAME NODE DEVICE [ARGUMENT of tcpdump...] - into $WORK/NAME.pcap,
 # running once this returns
@@ -453,8 +453,7 @@ cap_start()
 	# Super-packets count as one, so the ring must hold 64 kB ones.
 	bg on "$node" tcpdump -n -U -p --immediate-mode -B 16384 \
 		-i "$dev" -w "$WORK/$name.pcap" "$@" 2> "$WORK/$name.err"
-	_cap=$BG
-	eval "_cap_$name=$BG"
+	CAPTURE[$name]=$BG
 	wait_for 20 grep -q 'listening on' "$WORK/$name.err" ||
 		{ fail "tcpdump did not start: $(cat "$WORK/$name.err")"; return 1; }
 }
@@ -462,9 +461,7 @@ cap_start()
 # cap_stop NAME - ended, and nothing was lost
 cap_stop()
 {
-	local pid=_cap_$1
-
-	bg_stop "${!pid}"
+	bg_stop "${CAPTURE[$1]}"
 	grep -q '^0 packets dropped by kernel' "$WORK/$1.err" ||
 		fail "capture $1 lost packets: $(tail -n 1 "$WORK/$1.err")"
 }

@@ -4,6 +4,7 @@
 
 usage: packets.py resend PCAP TYPE [TIMES]	all messages of that type
        packets.py garbage PCAP			damaged ones of every kind
+       packets.py extract PCAP TYPE FILE	the payload of the last one
 
 PCAP is what tcpdump wrote on an Ethernet device, IPv4 only. The packets go
 out with the addresses and ports that they had, and without a UDP checksum,
@@ -86,8 +87,14 @@ def garbage(sender, messages):
 
 
 def main(command, path, kind="0", times="1"):
-    sender = Sender()
     messages = list(datagrams(path))
+    if command == "extract":
+        last = [m[4] for m in messages if m[4] and m[4][0] == int(kind)][-1]
+        with open(times, "wb") as out:
+            out.write(last)
+        return
+
+    sender = Sender()
     if command == "garbage":
         garbage(sender, messages)
     else:
