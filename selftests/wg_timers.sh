@@ -4,7 +4,7 @@
 # What wg mode does as minutes pass. In a machine where idle time passes at
 # once these are seconds; elsewhere nobody would wait for them.
 # check: icount
-# check: timeout 1500
+# check: timeout 9000
 # shellcheck source-path=SCRIPTDIR source=lib_net.sh
 . "$(dirname "$(readlink -f "$0")")/lib_net.sh"
 
