@@ -95,6 +95,8 @@ build()
 		warn "make $target failed; the paths of cmptun will be missing"
 	done
 	[ -e "$KO" ] || KO=
+	# Most of the file is of no use to the guest, which reads it many times.
+	[ -z "$KO" ] || strip --strip-debug "$KO"
 }
 
 # Sets CLOCK, which is the wall clock only where the virtual machine is as fast
