@@ -106,7 +106,7 @@ case_cmdline()
 
 	prepare
 	mkfifo "$fifo"
-	bg ipn A link set t0 type cmptun private-key "$fifo"
+	bg on A ip link set t0 type cmptun private-key "$fifo"
 	exec {keyfd}> "$fifo"
 	tr '\0' ' ' < "/proc/$BG/cmdline" > "$WORK/cmdline"
 	cat "$KEYS/A.key" >&"$keyfd"
