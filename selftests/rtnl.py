@@ -117,7 +117,6 @@ def bad_messages():
     yield 'pmtudisc 2', attr(PMTUDISC, 2)
     yield 'ttl without pmtudisc', attr(TTL, 64) + attr(PMTUDISC, 0)
     yield 'public key', attr(PUBLIC, KEY)
-    yield 'unknown attribute', attr(PEER + 1, b'\0' * 4)
     yield 'no such device', attr(LINK, struct.pack('I', 0x7ffffff0))
     yield 'negative device', attr(LINK, b'\xff' * 4)
     yield 'two families of one end', attr(LOCAL, v4) + attr(LOCAL6, v6)
