@@ -71,6 +71,7 @@ fi
 PASSED=0
 FAILED=0
 SKIPPED=0
+FINISHED=n
 SLOTS=()
 
 # ---- the end, whatever led to it ------------------------------------------------
@@ -78,12 +79,16 @@ SLOTS=()
 # shellcheck disable=SC2317  # called by trap
 cleanup()
 {
-	local pid
+	local rc=$? pid
 
 	for pid in "${SLOTS[@]}"; do
 		kill "$pid" 2>/dev/null || true
 	done
 	[ ${#SLOTS[@]} -eq 0 ] || wait "${SLOTS[@]}" 2>/dev/null || true
+	# Whoever reads only the last line must not take silence for success.
+	[ "$FINISHED" = y ] ||
+		printf '%d passed, %d failed, %d skipped\n' "$PASSED" $((FAILED + 1)) "$SKIPPED"
+	exit "$rc"
 }
 trap cleanup EXIT
 trap 'exit 130' INT
@@ -95,6 +100,7 @@ finish()
 	if [ "$FAILED" -gt 0 ] && [ /var/lib/dpkg/status -nt "$RUN/started" ]; then
 		warn "packages were installed meanwhile; programs in the guests may have crashed"
 	fi
+	FINISHED=y
 	printf '%d passed, %d failed, %d skipped\n' "$PASSED" "$FAILED" "$SKIPPED"
 	[ "$FAILED" -eq 0 ] || exit 1
 	exit 0
