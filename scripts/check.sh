@@ -142,7 +142,7 @@ build()
 	[ "$rc" -eq 0 ] || finish
 	cp "$dir/cmptun.ko" "$RUN/cmptun.ko"
 	cp -r "$dir/build/ip" "$RUN/ip"
-	modinfo -F vermagic "$RUN/cmptun.ko" | grep -q "^$(kernel_release "$KERNEL") " ||
+	[[ $(modinfo -F vermagic "$RUN/cmptun.ko") == "$(kernel_release "$KERNEL") "* ]] ||
 		die "the module is not for kernel $KERNEL: $(modinfo -F vermagic "$RUN/cmptun.ko")"
 }
 
@@ -206,7 +206,7 @@ make_queues()
 
 	mapfile -t TESTS < <(sed 's/^cmptun://' "$RUN/install/kselftest-list.txt")
 	for name in "${WANTED[@]}"; do
-		printf '%s\n' "${TESTS[@]}" | grep -qx "$name" ||
+		[[ " ${TESTS[*]} " == *" $name "* ]] ||
 			die "no test $name; there are: ${TESTS[*]%.sh}"
 	done
 	[ ${#WANTED[@]} -eq 0 ] || TESTS=("${WANTED[@]}")

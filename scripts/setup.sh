@@ -76,7 +76,9 @@ missing_tools()
 
 ldconfig_has()
 {
-	PATH=$PATH:/usr/sbin:/sbin ldconfig -p | grep -qF "$1"
+	# Not through "grep -q": it leaves early, and pipefail then takes the
+	# broken pipe for a no.
+	[[ $(PATH=$PATH:/usr/sbin:/sbin ldconfig -p) == *"$1 "* ]]
 }
 
 install_tools()
