@@ -523,8 +523,7 @@ def environment(args):
     with open("/proc/cpuinfo", encoding="ascii") as file:
         model = re.search(r"model name\s*: (.*)", file.read())
     found = dict(item.split("=", 1) for item in args.set)
-    accelerators = {"kvm": "KVM", "tcg": "QEMU TCG",
-                    "icount": "QEMU TCG with icount"}
+    accelerators = {"kvm": "KVM", "tcg": "QEMU TCG", "icount": "QEMU TCG, icount"}
     clock = "instructions as time (QEMU icount, 1 ns each)"
     found.update({
         "accelerator": accelerators.get(args.accelerator, args.accelerator),
