@@ -69,7 +69,9 @@ on_wire()
 {
 	local len
 
-	cap_start wire A u0 "src 172.21.0.2 and ip and not udp port 9"
+	# A keepalive, 32 bytes of payload, is due 10 s after the last case's reply
+	cap_start wire A u0 \
+		"src 172.21.0.2 and ip and not udp port 9 and not udp[4:2] = 40"
 	check "ping of $1" ping_ok A -s "$1" "${I4[B]}"
 	wait_for 3 cap_has wire 1
 	cap_stop wire
