@@ -39,6 +39,11 @@ declared()
 	sed -n "s/^# check: $2 *//p" "$RUN/install/cmptun/$1"
 }
 
+settings_timeout()
+{
+	sed -n 's/^timeout=//p' "$RUN/install/cmptun/settings" 2>/dev/null || echo 45
+}
+
 # What the kernel complained of since the script began.
 new_warnings()
 {
@@ -72,9 +77,18 @@ left_behind()
 	links | comm -13 "$RUN/links.$SLOT" - | sed 's/^/device /'
 }
 
+# What a script leaves running may hold the pipe that the runner reads, which
+# would then wait for ever. Long after the script's time it is ended, and named.
+end_leftovers()
+{
+	sleep "$1"
+	left_behind >"$2"
+	echo 1 >$GROUP/cgroup.kill
+}
+
 run_one()
 {
-	local name=$1 timeout rc start=$EPOCHREALTIME
+	local name=$1 timeout rc watchdog start=$EPOCHREALTIME
 
 	timeout=$(declared "$name" timeout)
 	[ -z "${OVERRIDE_TIMEOUT:-}" ] || timeout=$OVERRIDE_TIMEOUT
@@ -84,18 +98,22 @@ run_one()
 	# In a control group, for nothing that the script starts can leave it.
 	# Piped, because the runner both appends to /dev/stdout and writes to it.
 	mkdir -p $GROUP
+	end_leftovers $((${timeout:-$(settings_timeout)} + 30)) "$RESULT/$name.held" &
+	watchdog=$!
 	(
 		echo "$BASHPID" >$GROUP/cgroup.procs
 		cd "$RUN/install" || exit 1
 		exec bash ./run_kselftest.sh ${timeout:+-o "$timeout"} -t "cmptun:$name"
 	) > >(exec cat >"$RESULT/$name.log") 2>&1
 	rc=$?
+	kill $watchdog 2>/dev/null
 	# Let what was just told to end do so, and the pipe run dry.
 	for _ in 1 2 3 4 5 6 7 8 9 10; do
 		[ -s $GROUP/cgroup.procs ] || [ -n "$(ip netns list)" ] || break
 		sleep 0.2
 	done
 	left_behind >"$RESULT/$name.left"
+	[ ! -e "$RESULT/$name.held" ] || mv "$RESULT/$name.held" "$RESULT/$name.left"
 	echo 1 2>/dev/null >$GROUP/cgroup.kill
 	ip -all netns delete 2>/dev/null
 	! grep -q ^cmptun /proc/modules || [ "$(cat /sys/module/cmptun/refcnt)" != 0 ] ||

@@ -559,6 +559,10 @@ self_scripts()
 	done
 	sleep 1000
 	END
+	self_script m_holds_the_pipe 1 1 0 <<-'END'
+	echo 1..1; echo ok 1 one
+	sleep 1000 &
+	END
 	# shellcheck disable=SC2016  # for make
 	printf '%s\n' '# SPDX-License-Identifier: GPL-2.0' \
 		'TEST_PROGS := $(sort $(wildcard *.sh))' 'include ../lib.mk' >"$SOURCE/Makefile"

@@ -22,7 +22,7 @@ import subprocess
 import sys
 import time
 
-from pcap import read_pcap, text_lines, wg_type
+from pcap import WG_NAMES, read_pcap, text_lines, wg_type
 
 NODES = ("a", "b")
 PEER = {"a": "b", "b": "a"}
@@ -63,7 +63,6 @@ PATIENCE = 86400 if os.environ.get("VM_ACCEL") == "icount" else 300
 
 ICMP_OVERHEAD = 28          # IPv4 and ICMP headers of an echo request
 WG_DATA_MIN = 32            # a WireGuard data message without content
-WG_NAMES = {1: "initiation", 2: "response", 3: "cookie reply", 4: "data"}
 
 
 class Failed(Exception):
@@ -330,11 +329,10 @@ def ping_limits(path, result):
                           check=False)
         if tried.returncode == 0:
             good = size
-        else:
-            bad = size
-            found = re.search(r"^.*(?:error|needed|long).*$", tried.stdout,
-                              re.MULTILINE)
-            message = found.group(0) if found else "no answer"
+            continue
+        bad = size
+        found = re.search(r"^.*(?:error|needed|long).*$", tried.stdout, re.M)
+        message = found.group(0) if found else "no answer"
     result["ping_ok"], result["ping_fail"] = good, bad
     result["ping_fail_message"] = message
 
@@ -412,43 +410,42 @@ class Server:
 
 
 def iperf(path, *amount):
-    """Mbit/s as the receiver counted them."""
+    """Mbit/s as the receiver counted them, and what had to be sent again."""
     address = path.inner["b"]
     with Server(address):
         out = run(at("a", "iperf3", "-c", address, "-J", *amount)).stdout
     try:
-        end = json.loads(out)["end"]["sum_received"]
-        speed = end["bits_per_second"] / 1e6
+        end = json.loads(out)["end"]
+        speed = end["sum_received"]["bits_per_second"] / 1e6
+        again = end["sum_sent"]["retransmits"]
     except (ValueError, KeyError) as err:
         raise Failed(f"iperf3: {out.strip()[-300:]}") from err
     if speed <= 0:
         raise Failed("iperf3: nothing was received")
-    return speed
+    return speed, again
 
 
 def throughput(path, result):
     with path:
         if path.args.clock == "icount":
             iperf(path, "-n", WARM_BYTES[path.form])
-            speed = iperf(path, "-n", RUN_BYTES[path.form])
+            speed, again = iperf(path, "-n", RUN_BYTES[path.form])
         else:
-            speed = iperf(path, "-t", str(path.args.seconds), "-O", "1")
+            speed, again = iperf(path, "-t", str(path.args.seconds), "-O", "1")
     result["mbit_per_s"].append(round(speed, 2))
+    result.setdefault("retransmits", []).append(again)
     return speed
 
 
 def derive(results, clock):
     """Median, ratio to none, and the price of a byte."""
     plain = next((r["mbit_per_s"] for r in results if r["name"] == "none"), [])
-    for result in results:
-        speeds = result["mbit_per_s"]
-        if not speeds:
-            continue
-        median = statistics.median(speeds)
+    for result in filter(lambda result: result["mbit_per_s"], results):
+        median = statistics.median(result["mbit_per_s"])
         result["median_mbit_per_s"] = round(median, 2)
         if plain:
-            result["ratio_to_none"] = round(
-                median / statistics.median(plain), 4)
+            ratio = median / statistics.median(plain)
+            result["ratio_to_none"] = round(ratio, 4)
         # One instruction is one nanosecond of guest time, so the time of a
         # byte is the instructions of a byte, both nodes together.
         if clock == "icount":
@@ -523,7 +520,8 @@ def environment(args):
     with open("/proc/cpuinfo", encoding="ascii") as file:
         model = re.search(r"model name\s*: (.*)", file.read())
     found = dict(item.split("=", 1) for item in args.set)
-    accelerators = {"kvm": "KVM", "tcg": "QEMU TCG", "icount": "QEMU TCG, icount"}
+    accelerators = {"kvm": "KVM", "tcg": "QEMU TCG",
+                    "icount": "QEMU TCG, icount"}
     clock = "instructions as time (QEMU icount, 1 ns each)"
     found.update({
         "accelerator": accelerators.get(args.accelerator, args.accelerator),
@@ -565,8 +563,7 @@ def options():
     parser.add_argument("--out", required=True, help="folder of the results")
     parser.add_argument("--module", help="cmptun.ko for this kernel")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--seconds", type=int, default=5,
-                        help="length of a run by the wall clock")
+    parser.add_argument("--seconds", type=int, default=5, help="of a wall-clock run")
     parser.add_argument("--paths", nargs="+", choices=PATHS,
                         default=list(PATHS), metavar="PATH")
     parser.add_argument("--set", action="append", default=[],

@@ -4,6 +4,8 @@
 import struct
 import subprocess
 
+WG_NAMES = {1: "initiation", 2: "response", 3: "cookie reply", 4: "data"}
+
 
 def read_pcap(file):
     """The IPv4 packets of an Ethernet capture, as dictionaries."""

@@ -127,6 +127,11 @@ def spread(path):
     return 100 * (max(speeds) - min(speeds)) / statistics.median(speeds)
 
 
+def retransmits(path):
+    """Segments sent again in each run: a slow run may be one that lost some."""
+    return " ".join(map(str, path.get("retransmits", []))) or "n/a"
+
+
 def offload_words(offloads):
     if not isinstance(offloads, dict):
         return str(offloads)
@@ -170,10 +175,11 @@ def throughput(doc, paths):
         rows.append([path["name"], *map(fixed, speeds), fixed(median(path)),
                      shown(spread(path), "{:.1f} %"),
                      shown(ratio(median(path), plain), "{:.3f}"),
-                     shown(path["instructions_per_byte"], "{:.2f}")])
+                     shown(path["instructions_per_byte"], "{:.2f}"),
+                     retransmits(path)])
     doc.section("Throughput, Mbit/s at the receiver (one TCP flow, iperf3)")
     doc.table(["path", *(f"run {i + 1}" for i in range(runs)), "median",
-               "spread", "to none", "instr/byte"], rows)
+               "spread", "to none", "instr/byte", "sent again"], rows)
     doc.note(GSO_NOTE)
 
 

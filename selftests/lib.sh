@@ -27,15 +27,17 @@ SELF_NAME=$(basename "$0" .sh)
 ORACLE=${CMPTUN_ORACLE:-}
 # shellcheck disable=SC2034 # for the scripts
 ICOUNT=${CMPTUN_ICOUNT:-}
+PATIENCE=${ICOUNT:+30}
+PATIENCE=${PATIENCE:-1}
 
 # run_kselftest.sh and make run_tests have the helpers beside the collection;
-# a script started from the source tree takes the copy that make staged.
-for _dir in "$SELF_DIR/.." "$SELF_DIR/../build/selftests" \
-	    "$SELF_DIR/../build/kselftest"; do
+# a script started from the source tree takes what "make setup" fetched.
+for _dir in "$SELF_DIR/.." \
+	    "$SELF_DIR/../build/kselftest/tools/testing/selftests"; do
 	[ -r "$_dir/kselftest/ktap_helpers.sh" ] && break
 done
 if [ ! -r "$_dir/kselftest/ktap_helpers.sh" ]; then
-	echo "Bail out! kselftest/ktap_helpers.sh is not staged, see selftests/Makefile"
+	echo "Bail out! kselftest/ktap_helpers.sh is not here, run make setup"
 	exit 1
 fi
 # shellcheck source=/dev/null
@@ -65,10 +67,11 @@ now_ms()
 	echo $((${t%.*} * 1000 + 10#${t#*.} / 1000))
 }
 
-# wait_for SECONDS COMMAND... - until the command succeeds
+# wait_for SECONDS COMMAND... - until the command succeeds. Where idle time
+# passes at once, a program that is being read from disk takes many of them.
 wait_for()
 {
-	local end=$((SECONDS + $1 + 1))
+	local end=$((SECONDS + $1 * PATIENCE + 1))
 
 	shift
 	until "$@"; do

@@ -44,7 +44,7 @@ ipn()
 	local ns=$P$1
 
 	shift
-	ip -n "$ns" "$@"
+	$_exec ip -n "$ns" "$@"
 }
 
 # ipb NODE - a batch of ip commands from standard input

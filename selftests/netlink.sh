@@ -3,7 +3,8 @@
 #
 # The netlink interface: what is refused, what a refusal leaves alone,
 # namespaces and privileges.
-# check: timeout 900
+# check: allow-dmesg netlink: 'python3': attribute type [0-9]+ has an invalid length
+# check: allow-dmesg validate_nla: [0-9]+ callbacks suppressed
 # shellcheck source-path=SCRIPTDIR source=lib_net.sh
 . "$(dirname "$(readlink -f "$0")")/lib_net.sh"
 
@@ -93,24 +94,32 @@ case_exists()
 }
 add_case case_exists "one pair of addresses, one ipip tunnel"
 
+# sender_learns ERROR - what send(2) says
+sender_learns()
+{
+	on A bash -c "echo > /dev/udp/${I4[B]}/9" 2> "$WORK/send"
+	grep -q "$1" "$WORK/send" || { sed 's/^/# /' "$WORK/send"; return 1; }
+}
+
 case_errno()
 {
 	NO6=1
 	ipn A link add t0 type cmptun
 	_address A t0 up
-	check "no remote" ping_says A "Destination address required" "${I4[B]}"
-	check_estat A tx_drop_no_remote -ge 1
+	check "no remote" sender_learns "Destination address required"
+	check_estat A tx_drop_no_remote -eq 1
 	set_mode A wg
-	check "no key" ping_says A "Required key not available" "${I4[B]}"
-	check_estat A tx_drop_no_key -ge 1
+	check "no key" sender_learns "Required key not available"
+	check_estat A tx_drop_no_key -eq 1
 	ipn A link set t0 type cmptun private-key "$KEYS/A.key"
-	check "no peer" ping_says A "Required key not available" "${I4[B]}"
-	check_estat A tx_drop_no_peer -ge 1
+	check "no peer" sender_learns "Required key not available"
+	check_estat A tx_drop_no_peer -eq 1
 	ipn A link set t0 type cmptun peer "${PUB[B]}"
-	check "no endpoint" ping_says A "Destination address required" \
-		"${I4[B]}"
-	check_estat A tx_drop_no_endpoint -ge 1
-	check_num "tx_errors" "$(count A t0 tx errors)" -ge 4
+	check "no endpoint" sender_learns "Destination address required"
+	check_estat A tx_drop_no_endpoint -eq 1
+	check_eq "tx_errors" "$(count A t0 tx errors)" 4
+	# In wg, as in wireguard, an ICMP error says so too
+	check "ICMP" ping_says A "Destination Host Unreachable" "${I4[B]}"
 	tun_down A
 	NO6=
 }
@@ -131,7 +140,7 @@ case_ethtool()
 	check_eq "names" "$(on A ethtool -S t0 | cut -d: -f1)" "$names"
 	check_estat A ipip_tx_packets -ge 1
 	check "rename" ipn A link set t0 down name t3
-	check "renamed" ipn A link show t3
+	check "renamed" ipn A link show t3 > /dev/null
 	tun_down A
 }
 add_case case_ethtool "ethtool, and counters that survive down, up and switch"
@@ -149,7 +158,10 @@ case_move()
 			wg_up A cmptun && wg_up B cmptun
 		fi
 		check "$mode: move" ipn A link set t0 netns "${P}M"
-		_address M t0 up
+		ipb M <<- EOF
+		addr add ${I4[A]}/30 dev t0
+		link set t0 up
+		EOF
 		check "$mode: ping from there" ping_ok M "${I4[B]}"
 		check "$mode: ping to there" ping_ok B "${I4[A]}"
 		check_match "$mode: where the outer side is" \
