@@ -34,7 +34,7 @@ PREFIX ?= /usr
 
 .PHONY: all modules plugin check-headers check-config install modules_install \
 	plugin_install load unload uninstall clean distclean help setup check \
-	check-self demo style
+	check-debug check-self demo style
 
 modules: check-config
 	+@$(KBUILD) modules
@@ -145,6 +145,9 @@ setup:
 check:
 	@scripts/check.sh --kernel $(firstword $(KERNEL)) $(TESTS)
 
+check-debug:
+	@scripts/check.sh --kernel 6.12-debug $(TESTS)
+
 check-self:
 	@scripts/check.sh --self-check
 
@@ -203,6 +206,8 @@ help:
 	@echo 'Trying, in a virtual machine:'
 	@echo '  make setup            fetch tools and kernel; KERNEL="6.12 6.1" (default: 6.12)'
 	@echo '  make check            all selftests; TESTS="ipip switch", KERNEL=6.1'
+	@echo '  make check-debug      the same on a kernel with KASAN, lockdep and kmemleak,'
+	@echo '                        which is built first (half an hour, once)'
 	@echo '  make check-self       does make check notice failures, crashes and hangs?'
 	@echo '  make demo             compare the tunnels; writes build/results/demo/'
 	@echo '  make style            checkpatch, sparse, shellcheck'

@@ -11,8 +11,8 @@
 #   queue.CLASS     scripts to run, in order
 #   env             settings for the scripts
 #   claim/NAME      made by the guest that takes the script; holds its slot
-#   result/NAME.*   log (KTAP), dmesg (new warnings), left (what was not tidied
-#                   up), and at last done
+#   result/NAME.*   log (KTAP), dmesg (new warnings), leaks (memory lost), left
+#                   (what was not tidied up), and at last done
 #
 # Everything is written as it comes, so that a guest that dies loses nothing.
 
@@ -30,6 +30,9 @@ NOISE='clocksource|hrtimer: interrupt took|hogged CPU for|perf: interrupt took'
 NOISE+='|[Tt][Ss][Cc] |loading out-of-tree module|module verification failed'
 NOISE+='|not responding, timed out|random: crng|kselftest: Running tests in|selftest [a-z_]* [0-9 ]* starts'
 
+KMEMLEAK=/sys/kernel/debug/kmemleak
+
+declare -A TIMEOUT
 # shellcheck source=/dev/null
 . "$RUN/env"
 
@@ -37,11 +40,6 @@ NOISE+='|not responding, timed out|random: crng|kselftest: Running tests in|self
 declared()
 {
 	sed -n "s/^# check: $2 *//p" "$RUN/install/cmptun/$1"
-}
-
-settings_timeout()
-{
-	sed -n 's/^timeout=//p' "$RUN/install/cmptun/settings" 2>/dev/null || echo 45
 }
 
 # What the kernel complained of since the script began.
@@ -66,6 +64,18 @@ links()
 		sort
 }
 
+# Where the kernel can tell. What is younger than five seconds it does not
+# report, and one scan alone may miss what a CPU was just working on.
+lost_memory()
+{
+	[ -w $KMEMLEAK ] || return 0
+	sleep 6
+	echo scan >$KMEMLEAK
+	echo scan >$KMEMLEAK
+	cat $KMEMLEAK
+	echo clear >$KMEMLEAK
+}
+
 left_behind()
 {
 	local pid
@@ -88,22 +98,20 @@ end_leftovers()
 
 run_one()
 {
-	local name=$1 timeout rc watchdog start=$EPOCHREALTIME
+	local name=$1 rc watchdog start=$EPOCHREALTIME timeout=${TIMEOUT[$1]}
 
-	timeout=$(declared "$name" timeout)
-	[ -z "${OVERRIDE_TIMEOUT:-}" ] || timeout=$OVERRIDE_TIMEOUT
 	# As an error, so that it is on the console and among the warnings.
 	echo "<3>cmptun check: $name starts" >/dev/kmsg
 
 	# In a control group, for nothing that the script starts can leave it.
 	# Piped, because the runner both appends to /dev/stdout and writes to it.
 	mkdir -p $GROUP
-	end_leftovers $((${timeout:-$(settings_timeout)} + 30)) "$RESULT/$name.held" &
+	end_leftovers $((timeout + 30)) "$RESULT/$name.held" &
 	watchdog=$!
 	(
 		echo "$BASHPID" >$GROUP/cgroup.procs
 		cd "$RUN/install" || exit 1
-		exec bash ./run_kselftest.sh ${timeout:+-o "$timeout"} -t "cmptun:$name"
+		exec bash ./run_kselftest.sh -o "$timeout" -t "cmptun:$name"
 	) > >(exec cat >"$RESULT/$name.log") 2>&1
 	rc=$?
 	kill $watchdog 2>/dev/null
@@ -120,6 +128,7 @@ run_one()
 		rmmod cmptun
 	wait
 
+	lost_memory >"$RESULT/$name.leaks"
 	new_warnings "$name" >"$RESULT/$name.dmesg"
 	echo "$rc $(awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { print int(b - a + .5) }')" \
 		>"$RESULT/$name.end"
@@ -127,6 +136,7 @@ run_one()
 }
 
 links >"$RUN/links.$SLOT"
+lost_memory >/dev/null
 while read -r name; do
 	mkdir "$RUN/claim/$name" 2>/dev/null || continue
 	echo "$SLOT" >"$RUN/claim/$name/slot"

@@ -6,7 +6,9 @@
 #
 #   scripts/check.sh [OPTION...] [TEST...]     default: all of selftests/
 #
-#   --kernel VERSION  6.12 (default) or 6.1
+#   --kernel VERSION  6.12 (default), 6.1, or 6.12-debug, which notices mistakes:
+#                     there, scripts get four times as long, and memory that
+#                     kmemleak finds lost afterwards counts as a failure
 #   --jobs N          virtual machines at a time; default: one for each CPU of
 #                     this machine, at most 2
 #   --cpus N          CPUs in each; default: 2
@@ -57,6 +59,10 @@ if [ -z "$JOBS" ]; then
 	JOBS=$(nproc)
 	[ "$JOBS" -le 2 ] || JOBS=2
 fi
+
+# Times as long as on a stock kernel.
+SLOW=1
+[[ $KERNEL != *-debug ]] || SLOW=4
 
 RUN=$BUILD/check/$KERNEL
 SOURCE=$ROOT/selftests
@@ -123,7 +129,7 @@ build()
 	mkdir -p "$dir"
 	cp -r "$ROOT"/{Kbuild,Makefile,driver,uapi} "$dir"
 	make -C "$dir" -j "$(nproc)" KDIR="$BUILD/kernels/$KERNEL/kdir" \
-		SELFTEST=1 W=1 C=1 CF=-D__CHECK_ENDIAN__ >"$log" 2>&1 </dev/null || rc=$?
+		SELFTEST=1 W=1 C=1 CF=-D__CHECK_ENDIAN__ KCFLAGS=-g >"$log" 2>&1 </dev/null || rc=$?
 
 	odd=$(grep -E '(warning|error|Error)\b' "$log" |
 		grep -v 'the compiler differs from the one used' || true)
@@ -197,7 +203,7 @@ script_timeout()
 
 	own=$(declared "$1" timeout)
 	[ -n "$own" ] || own=$(sed -n 's/^timeout=//p' "$RUN/install/cmptun/settings" 2>/dev/null)
-	echo "${OVERRIDE_TIMEOUT:-${own:-45}}"
+	echo "${OVERRIDE_TIMEOUT:-$((SLOW * ${own:-45}))}"
 }
 
 make_queues()
@@ -224,7 +230,10 @@ make_queues()
 		echo "export CMPTUN_KO=$RUN/cmptun.ko IP_LIB_DIR=$RUN/ip"
 		# shellcheck disable=SC2016  # for the guest
 		echo '[ "$VM_ACCEL" != icount ] || export CMPTUN_ICOUNT=1'
-		echo "OVERRIDE_TIMEOUT=$OVERRIDE_TIMEOUT"
+		for name in "${TESTS[@]}"; do
+			echo "TIMEOUT[$name]=$(script_timeout "$name")"
+		done
+		echo "export CMPTUN_PATIENCE=$SLOW"
 	} >"$RUN/env"
 }
 
@@ -426,6 +435,8 @@ judge()
 		[ "$rc" = 0 ] || echo "failed the runner exited with $rc" >>"$verdicts"
 		[ ! -s "$base.dmesg" ] ||
 			echo "failed the kernel log has new warnings" >>"$verdicts"
+		[ ! -s "$base.leaks" ] ||
+			echo "failed memory was lost: $(grep -c ^unreferenced "$base.leaks") objects" >>"$verdicts"
 		[ ! -s "$base.left" ] ||
 			echo "failed something was left behind: $(paste -sd ';' "$base.left")" >>"$verdicts"
 	else
@@ -442,7 +453,8 @@ judge()
 	# In a self-check, failing is as it should be.
 	if [ "$fail" -gt 0 ] && [ "$SELF" = n ]; then
 		show "log, last 60 lines of ${base#"$ROOT/"}.log" "$base.log" 60
-		show "kernel" "$base.dmesg" 40
+		show "kernel" "$base.dmesg" 80
+		show "lost memory" "$base.leaks" 80
 		show "console" "$base.console" 60
 	fi
 	PASSED=$((PASSED + pass))
@@ -454,7 +466,20 @@ show()
 {
 	[ -s "$2" ] || return 0
 	echo "    ---- $1:"
-	tail -n "$3" "$2" | sed 's/^/    | /'
+	tail -n "$3" "$2" | decode | sed 's/^/    | /'
+}
+
+# Puts file and line behind each place in the module that the kernel names.
+decode()
+{
+	local line place='([a-zA-Z0-9_.]+\+0x[0-9a-f]+/0x[0-9a-f]+) \[cmptun\]'
+
+	while IFS= read -r line; do
+		printf '%s\n' "$line"
+		[[ $line =~ $place ]] || continue
+		"$BUILD/kselftest/scripts/faddr2line" "$RUN/cmptun.ko" "${BASH_REMATCH[1]}" \
+			2>/dev/null | sed -n 's/^[^+]* at / at /p; s/^ *(inlined/ &/p' | tail -n 8
+	done
 }
 
 # Starts the slots and prints rows as scripts end.

@@ -55,7 +55,7 @@ build()
 	pid=$!
 	while kill -0 "$pid" 2>/dev/null; do
 		sleep 15
-		say "debug kernel: $(grep -c '^  CC ' "$log") objects of about 1750," \
+		say "debug kernel: $(grep -c '^  CC ' "$log") objects of about 1470," \
 			"$(((SECONDS - start) / 60)) min"
 	done
 	wait "$pid" || rc=$?

@@ -18,6 +18,8 @@
 #   build/kselftest/             kselftest framework, laid out as in the kernel
 #   build/src/                   tarball of the kernel source it came from
 #
+# The kernel 6.12-debug is built from that source, see debug-kernel.sh.
+#
 # DEBIAN_MIRROR and DEBIAN_SECURITY_MIRROR override the mirrors, which are
 # otherwise read from the machine's apt sources.
 
@@ -26,7 +28,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # Raised whenever the layout below build/ changes, so that old trees are redone.
-LAYOUT=1
+LAYOUT=2
 
 APT=$BUILD/apt
 KERNELS=()
@@ -49,8 +51,14 @@ kernel_suites()
 	case $1 in
 	6.12) echo bookworm-backports trixie ;;
 	6.1) echo bookworm-security bookworm ;;
-	*) die "no kernel $1; there are 6.12 and 6.1" ;;
+	6.12-debug) ;;
+	*) die "no kernel $1; there are 6.12, 6.1 and 6.12-debug" ;;
 	esac
+}
+
+wants_debug()
+{
+	[[ " ${KERNELS[*]} " == *-debug\ * ]]
 }
 
 # ---- tools of the machine ---------------------------------------------------
@@ -69,6 +77,11 @@ missing_tools()
 	/usr/bin/python3 -c 'import requests' 2>/dev/null || echo python3-requests
 	/usr/bin/python3 -c 'import pkg_resources' 2>/dev/null || echo python3-pkg-resources
 	[ -e /usr/include/stdio.h ] || echo libc6-dev
+	if wants_debug; then
+		command -v flex >/dev/null || echo flex
+		command -v bison >/dev/null || echo bison
+		[ -e /usr/include/libelf.h ] || echo libelf-dev
+	fi
 	# objtool and modpost of the fetched headers are linked with these.
 	ldconfig_has libelf.so.1 || echo libelf1
 	ldconfig_has libssl.so.3 || echo libssl3
@@ -228,6 +241,9 @@ kernel_fetch()
 	local tree=$BUILD/kernels/$1
 	local -a debs
 
+	case $series in
+	*-debug) kselftest_fetch; "$ROOT/scripts/debug-kernel.sh"; return ;;
+	esac
 	kernel_ready "$series" && return 0
 	suites=$(kernel_suites "$series")
 	apt_setup
@@ -368,7 +384,8 @@ kselftest_fetch()
 		"$top/$t/kselftest.h" "$top/$t/kselftest_harness.h" "$top/$t/kselftest" \
 		"$top/$t/net/lib.sh" "$top/scripts/subarch.include" \
 		"$top/scripts/checkpatch.pl" "$top/scripts/spelling.txt" \
-		"$top/scripts/const_structs.checkpatch" "$top/scripts/kernel-doc"
+		"$top/scripts/const_structs.checkpatch" "$top/scripts/kernel-doc" \
+		"$top/scripts/faddr2line"
 	[ -e "$dir/$t/kselftest/ktap_helpers.sh" ] || die "kselftest is incomplete"
 	echo "$LAYOUT" >"$dir/layout"
 }

@@ -18,6 +18,7 @@
 #			Cases that only cmptun can pass are skipped.
 #	CMPTUN_ICOUNT	set by the runner in a machine whose clock counts
 #			instructions and where idle time passes at once
+#	CMPTUN_PATIENCE	set by the runner: how many times as long to wait for things
 #	PAUSE_ON_FAIL	if set, wait for a key when a check fails
 set -u
 export LC_ALL=C
@@ -27,8 +28,8 @@ SELF_NAME=$(basename "$0" .sh)
 ORACLE=${CMPTUN_ORACLE:-}
 # shellcheck disable=SC2034 # for the scripts
 ICOUNT=${CMPTUN_ICOUNT:-}
-PATIENCE=${ICOUNT:+30}
-PATIENCE=${PATIENCE:-1}
+PATIENCE=${CMPTUN_PATIENCE:-1}
+[ -z "$ICOUNT" ] || PATIENCE=30
 
 # run_kselftest.sh and make run_tests have the helpers beside the collection;
 # a script started from the source tree takes what "make setup" fetched.
@@ -67,8 +68,9 @@ now_ms()
 	echo $((${t%.*} * 1000 + 10#${t#*.} / 1000))
 }
 
-# wait_for SECONDS COMMAND... - until the command succeeds. Where idle time
-# passes at once, a program that is being read from disk takes many of them.
+# wait_for SECONDS COMMAND... - until the command succeeds. A debug kernel is
+# slower, and where idle time passes at once, a program that is being read from
+# disk takes many seconds.
 wait_for()
 {
 	local end=$((SECONDS + $1 * PATIENCE + 1))

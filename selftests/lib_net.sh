@@ -388,7 +388,7 @@ no_session()
 # destination is among the arguments
 ping_ok()
 {
-	on "$1" ping -q -c 1 -W 3 "${@:2}" > "$WORK/ping" 2>&1
+	on "$1" ping -q -c 1 -W $((3 * PATIENCE)) "${@:2}" > "$WORK/ping" 2>&1
 }
 
 # ping_no NODE ARGUMENT... - nothing comes back; what was said is in $WORK/ping
