@@ -37,28 +37,33 @@ static struct hlist_head *cmptun_ipip_bucket(const struct net *net,
 }
 
 static bool cmptun_ipip_matches(const struct cmptun_state *state,
-				__be32 remote, __be32 local, int iif)
+				__be32 remote, __be32 local)
 {
 	const struct cmptun_conf *conf = &state->conf;
 
 	return conf->remote.v4 == remote && conf->local.v4 == local &&
-	       (!conf->link || conf->link == iif) &&
 	       rcu_access_pointer(state->ct->state) == state;
 }
 
+/* A tunnel that sends by the device a packet came in by goes before one that
+ * sends by another: the way back need not be the way there.
+ */
 static struct cmptun_state *cmptun_ipip_find(const struct net *net,
 					     __be32 remote, __be32 local,
 					     int iif)
 {
-	struct cmptun_state *state;
+	struct cmptun_state *state, *candidate = NULL;
 
 	hlist_for_each_entry_rcu(state, cmptun_ipip_bucket(net, remote, local),
 				 ipip.node) {
-		if (cmptun_ipip_matches(state, remote, local, iif))
+		if (!cmptun_ipip_matches(state, remote, local))
+			continue;
+		if (!state->conf.link || state->conf.link == iif)
 			return state;
+		candidate = candidate ?: state;
 	}
 
-	return NULL;
+	return candidate;
 }
 
 /* The tunnel of an outer packet that came from @remote: one that is bound to

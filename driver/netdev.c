@@ -4,7 +4,6 @@
  */
 #include <linux/ethtool.h>
 #include <linux/if_arp.h>
-#include <linux/inetdevice.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>
@@ -45,8 +44,17 @@ static void cmptun_ndo_uninit(struct net_device *dev)
 	gro_cells_destroy(&ct->gro_cells);
 }
 
+/* Each time, because a move to another namespace makes a new inet6_dev. */
 static int cmptun_ndo_open(struct net_device *dev)
 {
+	struct inet6_dev *in6_dev = __in6_dev_get(dev);
+
+	/* A tunnel between two addresses has no link-local one, as
+	 * WireGuard's devices have none: nothing is sent unasked.
+	 */
+	if (in6_dev)
+		in6_dev->cnf.addr_gen_mode = IN6_ADDR_GEN_MODE_NONE;
+
 	return cmptun_state_up(netdev_priv(dev));
 }
 
@@ -152,6 +160,7 @@ void cmptun_netdev_setup(struct net_device *dev)
 	dev->hw_enc_features |= CMPTUN_FEATURES;
 	netdev_compat_set_lltx(dev);
 	dev->pcpu_stat_type = NETDEV_PCPU_STAT_TSTATS;
+	dev->needs_free_netdev = true;
 	netif_keep_dst(dev);
 }
 
@@ -210,8 +219,6 @@ void cmptun_netdev_free(struct net_device *dev)
  */
 int cmptun_netdev_register(struct net_device *dev)
 {
-	struct in_device *in_dev;
-	struct inet6_dev *in6_dev;
 	int err;
 
 	err = register_netdevice(dev);
@@ -220,20 +227,5 @@ int cmptun_netdev_register(struct net_device *dev)
 
 	/* Only now: a failed registration would call it as well as we do. */
 	dev->priv_destructor = cmptun_netdev_free;
-
-	/* A tunnel between two addresses has no link-local one, as
-	 * WireGuard's devices have none: nothing is sent unasked.
-	 */
-	in6_dev = __in6_dev_get(dev);
-	if (in6_dev)
-		in6_dev->cnf.addr_gen_mode = IN6_ADDR_GEN_MODE_NONE;
-
-	/* A packet that comes from one end of a tunnel and leaves by the same
-	 * device is no detour that a redirect could save.
-	 */
-	in_dev = __in_dev_get_rtnl(dev);
-	if (in_dev)
-		IN_DEV_CONF_SET(in_dev, SEND_REDIRECTS, false);
-
 	return 0;
 }

@@ -160,30 +160,40 @@ static int cmptun_parse(struct cmptun_dev *ct, struct cmptun_conf *conf,
 	return conf->mode->conf_check(ct, conf, extack);
 }
 
-static void cmptun_wipe_attr(struct nlattr *attr)
-{
-	if (attr)
-		memzero_explicit(nla_data(attr), nla_len(attr));
-}
-
-/* The message outlives the request in freed memory, and a multicast of it is
- * only an accident away: take the secrets out of it.
- */
-static void cmptun_wipe_secrets(struct nlattr *data[])
+/* Wipe the attributes of one type in a nest */
+static void cmptun_wipe_nested(struct nlattr *nest, int type)
 {
 	struct nlattr *attr;
 	int rem;
 
-	if (!data)
+	nla_for_each_nested(attr, nest, rem) {
+		if (nla_type(attr) == type)
+			memzero_explicit(nla_data(attr), nla_len(attr));
+	}
+}
+
+/* The message outlives the request in freed memory, and a multicast of it is
+ * only an accident away: take the secrets out of it. Not by what was parsed,
+ * which of an attribute that is there twice has only the last.
+ */
+static void cmptun_wipe_secrets(struct nlattr *tb[])
+{
+	struct nlattr *data, *attr;
+	int data_rem, rem;
+
+	if (!tb[IFLA_LINKINFO])
 		return;
 
-	cmptun_wipe_attr(data[IFLA_CMPTUN_PRIVATE_KEY]);
-	if (!data[IFLA_CMPTUN_PEER])
-		return;
+	nla_for_each_nested(data, tb[IFLA_LINKINFO], data_rem) {
+		if (nla_type(data) != IFLA_INFO_DATA)
+			continue;
 
-	nla_for_each_nested(attr, data[IFLA_CMPTUN_PEER], rem) {
-		if (nla_type(attr) == CMPTUN_PEER_A_PRESHARED_KEY)
-			cmptun_wipe_attr(attr);
+		cmptun_wipe_nested(data, IFLA_CMPTUN_PRIVATE_KEY);
+		nla_for_each_nested(attr, data, rem) {
+			if (nla_type(attr) == IFLA_CMPTUN_PEER)
+				cmptun_wipe_nested(attr,
+						   CMPTUN_PEER_A_PRESHARED_KEY);
+		}
 	}
 }
 
@@ -214,6 +224,9 @@ static int cmptun_new(struct net_device *dev, struct net *net,
 		ct->mtu = nla_get_u32(tb[IFLA_MTU]);
 	dev->mtu = cmptun_mtu(ct, &ct->conf);
 	dev->max_mtu = cmptun_mtu_max(&ct->conf);
+	if (ct->mtu > dev->max_mtu)
+		NL_SET_ERR_MSG(extack,
+			       "mtu: clamped to what the mode can carry");
 
 	err = cmptun_netdev_register(dev);
 	if (err)
@@ -240,7 +253,7 @@ static int cmptun_newlink(struct net_device *dev,
 		NL_SET_ERR_MSG(extack,
 			       "link-netns: not permitted in that namespace");
 
-	cmptun_wipe_secrets(params->data);
+	cmptun_wipe_secrets(params->tb);
 	return err;
 }
 
@@ -278,6 +291,9 @@ static int cmptun_change(struct cmptun_dev *ct, struct nlattr *tb[],
 		err = cmptun_check_mtu(&conf, tb[IFLA_MTU], extack);
 	if (!err)
 		err = cmptun_state_change(ct, &conf, extack);
+	/* The core does not tell of one that is the current one already. */
+	if (!err && tb[IFLA_MTU])
+		ct->mtu = nla_get_u32(tb[IFLA_MTU]);
 
 	cmptun_conf_put(&conf);
 	return err;
@@ -302,7 +318,7 @@ static int cmptun_changelink(struct net_device *dev, struct nlattr *tb[],
 	if (!err && !(dev->flags & IFF_UP))
 		call_netdevice_notifiers(NETDEV_CHANGEINFODATA, dev);
 
-	cmptun_wipe_secrets(data);
+	cmptun_wipe_secrets(tb);
 	return err;
 }
 

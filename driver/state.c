@@ -132,7 +132,7 @@ static unsigned int cmptun_path_mtu(const struct cmptun_dev *ct,
 				mtu = dst_mtu(&rt->dst);
 			ip_rt_put(rt);
 		}
-	} else if (to.family == AF_INET6) {
+	} else if (to.family == AF_INET6 && ipv6_mod_enabled()) {
 		struct flowi6 fl6 = {
 			.daddr = to.v6,
 			.flowi6_mark = conf->fwmark,
@@ -184,11 +184,13 @@ unsigned int cmptun_mtu(const struct cmptun_dev *ct,
 
 /* Set the MTU without NETDEV_CHANGEMTU, as ip_tunnel does: its announcement
  * would come on top of the one that follows a change. What IPv4 and IPv6 keep
- * of the old MTU and of the old path is seen to here.
+ * of the old MTU and of the old path is seen to here; the path MTUs that IPv4
+ * has learned are forgotten in the whole namespace, for they have no device.
  */
 static void cmptun_mtu_set(struct net_device *dev, unsigned int mtu)
 {
 	struct inet6_dev *in6_dev = __in6_dev_get(dev);
+	unsigned int old = dev->mtu;
 
 	WRITE_ONCE(dev->mtu, mtu);
 	if (in6_dev && mtu >= IPV6_MIN_MTU)
@@ -196,6 +198,10 @@ static void cmptun_mtu_set(struct net_device *dev, unsigned int mtu)
 
 	rt_genid_bump_ipv4(dev_net(dev));
 	fnhe_genid_bump(dev_net(dev));
+
+	/* Where IPv6 comes or goes there is no way around it. */
+	if (old < IPV6_MIN_MTU || mtu < IPV6_MIN_MTU)
+		call_netdevice_notifiers(NETDEV_CHANGEMTU, dev);
 }
 
 static void cmptun_mtu_follow(struct cmptun_dev *ct,

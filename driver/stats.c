@@ -79,6 +79,8 @@ static const struct cmptun_stat_info cmptun_stat_info[CMPTUN_STAT_COUNT] = {
 
 	CMPTUN_CAUSE(RX_DROP_MALFORMED, "rx_drop_malformed",
 		     RX_LENGTH, HDR_TRUNC),
+	CMPTUN_CAUSE(RX_DROP_MESSAGE, "rx_drop_message",
+		     NONE, HDR_TRUNC),
 	CMPTUN_CAUSE(RX_DROP_ECN, "rx_drop_ecn",
 		     RX_FRAME, IP_INHDR),
 	CMPTUN_CAUSE(RX_DROP_POLICY, "rx_drop_policy",
@@ -179,6 +181,19 @@ static void cmptun_dev_stat_inc(struct net_device *dev,
 }
 
 /**
+ * cmptun_stats_drop - count a drop of what is gone, or was never there
+ * @ct: the device
+ * @cause: a counter from %CMPTUN_TX_DROP_FIRST on
+ *
+ * Context: any, hard interrupts excepted.
+ */
+void cmptun_stats_drop(struct cmptun_dev *ct, enum cmptun_stat cause)
+{
+	cmptun_stats_inc(ct, cause);
+	cmptun_dev_stat_inc(ct->dev, cmptun_stat_info[cause].dev);
+}
+
+/**
  * cmptun_drop - throw a packet away and say why
  * @ct: the device
  * @skb: the packet; consumed
@@ -189,11 +204,8 @@ static void cmptun_dev_stat_inc(struct net_device *dev,
 void cmptun_drop(struct cmptun_dev *ct, struct sk_buff *skb,
 		 enum cmptun_stat cause)
 {
-	const struct cmptun_stat_info *info = &cmptun_stat_info[cause];
-
-	cmptun_stats_inc(ct, cause);
-	cmptun_dev_stat_inc(ct->dev, info->dev);
-	kfree_skb_reason(skb, info->reason);
+	cmptun_stats_drop(ct, cause);
+	kfree_skb_reason(skb, cmptun_stat_info[cause].reason);
 }
 
 /**

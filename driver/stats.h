@@ -39,6 +39,7 @@ enum cmptun_stat {
 	CMPTUN_TX_DROP_DOWN,
 
 	CMPTUN_RX_DROP_MALFORMED,
+	CMPTUN_RX_DROP_MESSAGE,
 	CMPTUN_RX_DROP_ECN,
 	CMPTUN_RX_DROP_POLICY,
 	CMPTUN_RX_DROP_NO_SESSION,
@@ -67,6 +68,7 @@ struct cmptun_stats {
 int cmptun_stats_init(struct cmptun_dev *ct);
 void cmptun_stats_uninit(struct cmptun_dev *ct);
 void cmptun_stats_inc(struct cmptun_dev *ct, enum cmptun_stat stat);
+void cmptun_stats_drop(struct cmptun_dev *ct, enum cmptun_stat cause);
 void cmptun_drop(struct cmptun_dev *ct, struct sk_buff *skb,
 		 enum cmptun_stat cause);
 

@@ -123,8 +123,10 @@ static bool cmptun_wg_endpoint_same6(const struct cmptun_wg_endpoint *endpoint,
 	       ipv6_addr_equal(&endpoint->remote.v6.sin6_addr,
 			       &ipv6_hdr(skb)->saddr) &&
 	       endpoint->remote.v6.sin6_port == udp_hdr(skb)->source &&
-	       ipv6_addr_equal(&endpoint->local.v6, &ipv6_hdr(skb)->daddr) &&
-	       endpoint->local_ifindex == skb->skb_iif;
+	       endpoint->remote.v6.sin6_scope_id ==
+			ipv6_iface_scope_id(&ipv6_hdr(skb)->saddr,
+					    skb->skb_iif) &&
+	       ipv6_addr_equal(&endpoint->local.v6, &ipv6_hdr(skb)->daddr);
 }
 
 /**
@@ -184,14 +186,25 @@ cmptun_wg_endpoint_without_local(const struct cmptun_wg_endpoint *endpoint)
 {
 	struct cmptun_wg_endpoint *copy;
 
-	if (!endpoint || (ipv6_addr_any(&endpoint->local.v6) &&
-			  !endpoint->local_ifindex))
+	if (ipv6_addr_any(&endpoint->local.v6) && !endpoint->local_ifindex)
 		return NULL;
 
 	copy = cmptun_wg_endpoint_alloc(GFP_ATOMIC);
 	if (copy)
 		copy->remote = endpoint->remote;
 	return copy;
+}
+
+/**
+ * cmptun_wg_endpoint_drop_route - give back the routes that are cached
+ * @endpoint: nobody sends to it meanwhile; may be NULL
+ *
+ * Context: process or RCU.
+ */
+void cmptun_wg_endpoint_drop_route(struct cmptun_wg_endpoint *endpoint)
+{
+	if (endpoint)
+		dst_cache_reset_now(&endpoint->dst_cache);
 }
 
 /**

@@ -62,6 +62,7 @@ cmptun_wg_endpoint_of_skb(const struct sk_buff *skb,
 			  const struct cmptun_wg_endpoint *current_one);
 struct cmptun_wg_endpoint *
 cmptun_wg_endpoint_without_local(const struct cmptun_wg_endpoint *endpoint);
+void cmptun_wg_endpoint_drop_route(struct cmptun_wg_endpoint *endpoint);
 struct cmptun_wg_endpoint *
 cmptun_wg_endpoint_get(struct cmptun_wg_endpoint *endpoint);
 void cmptun_wg_endpoint_put(struct cmptun_wg_endpoint *endpoint);

@@ -171,6 +171,8 @@ bool cmptun_wg_initiation_create(struct cmptun_wg_initiation *msg,
 		msg->type = cpu_to_le32(CMPTUN_WG_INITIATION);
 		msg->sender = hs->entry.value;
 		cmptun_wg_mac_add(msg, sizeof(*msg), hs->mac1_key);
+	} else {
+		cmptun_wg_handshake_zero(hs);
 	}
 	mutex_unlock(&hs->lock);
 	return done;

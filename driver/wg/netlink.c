@@ -15,6 +15,9 @@
 #include "peer.h"
 #include "settings.h"
 
+/* Each packet is compared with all of them, and all fit into one dump. */
+#define CMPTUN_WG_ALLOWED_IPS_MAX 512
+
 static const struct nla_policy
 cmptun_wg_allowed_ip_policy[CMPTUN_ALLOWED_IP_A_MAX + 1] = {
 	[CMPTUN_ALLOWED_IP_A_FAMILY] = { .type = NLA_U16 },
@@ -210,6 +213,12 @@ static int cmptun_wg_parse_settings(struct cmptun_wg_conf *wg,
 	    !tb[CMPTUN_PEER_A_PERSISTENT_KEEPALIVE])
 		return 0;
 
+	if (list && cmptun_wg_count_nested(list) > CMPTUN_WG_ALLOWED_IPS_MAX) {
+		NL_SET_ERR_MSG_ATTR(extack, list,
+				    "allowed-ips: more than 512 prefixes");
+		return -E2BIG;
+	}
+
 	count = list ? cmptun_wg_count_nested(list) : old ? old->count : 0;
 	settings = cmptun_wg_settings_create(old, count);
 	if (!settings)
@@ -356,25 +365,35 @@ static int cmptun_wg_parse_peer(struct cmptun_dev *ct, struct cmptun_conf *conf,
 	return err;
 }
 
-/* A peer that was given no endpoint is at the device's remote */
-static int cmptun_wg_default_endpoint(struct cmptun_conf *conf,
-				      struct nlattr *data[])
+/* A peer that was given no endpoint is at the device's remote; one that was
+ * is reached from another address if the device's local changes.
+ */
+static int cmptun_wg_follow_addrs(struct cmptun_conf *conf,
+				  struct nlattr *data[])
 {
+	bool to = data[IFLA_CMPTUN_REMOTE] || data[IFLA_CMPTUN_REMOTE6];
+	bool from = data[IFLA_CMPTUN_LOCAL] || data[IFLA_CMPTUN_LOCAL6];
 	struct cmptun_wg_conf *wg = &conf->wg;
 	struct cmptun_wg_endpoint *endpoint;
-	bool moved = data[IFLA_CMPTUN_REMOTE] || data[IFLA_CMPTUN_REMOTE6] ||
-		     data[IFLA_CMPTUN_LOCAL] || data[IFLA_CMPTUN_LOCAL6];
+	bool is_remote;
 
-	if (!wg->peer || conf->remote.family == AF_UNSPEC)
-		return 0;
-	if (wg->endpoint && !(wg->endpoint_is_remote && moved))
+	if (!wg->peer)
 		return 0;
 
-	endpoint = cmptun_wg_endpoint_of_remote(&conf->remote, &conf->local);
+	is_remote = !wg->endpoint || (wg->endpoint_is_remote && (to || from));
+	if (is_remote && conf->remote.family != AF_UNSPEC)
+		endpoint = cmptun_wg_endpoint_of_remote(&conf->remote,
+							&conf->local);
+	else if (wg->endpoint && from)
+		endpoint = cmptun_wg_endpoint_create(&wg->endpoint->remote,
+						     &conf->local);
+	else
+		return 0;
+
 	if (!endpoint)
 		return -ENOMEM;
 
-	cmptun_wg_replace_endpoint(wg, endpoint, true);
+	cmptun_wg_replace_endpoint(wg, endpoint, is_remote);
 	return 0;
 }
 
@@ -386,7 +405,7 @@ static int cmptun_wg_default_endpoint(struct cmptun_conf *conf,
  * @extack: gets the reason of a refusal
  *
  * Context: RTNL, may sleep.
- * Return: 0, -EINVAL, -ENOENT (peer to remove), -ENOMEM.
+ * Return: 0, -EINVAL, -E2BIG, -ENOENT (peer to remove), -ENOMEM.
  */
 int cmptun_wg_conf_parse(struct cmptun_dev *ct, struct cmptun_conf *conf,
 			 struct nlattr *data[], struct netlink_ext_ack *extack)
@@ -406,7 +425,7 @@ int cmptun_wg_conf_parse(struct cmptun_dev *ct, struct cmptun_conf *conf,
 		err = cmptun_wg_parse_peer(ct, conf, data[IFLA_CMPTUN_PEER],
 					   extack);
 	if (!err)
-		err = cmptun_wg_default_endpoint(conf, data);
+		err = cmptun_wg_follow_addrs(conf, data);
 	if (err || !wg->peer)
 		return err;
 

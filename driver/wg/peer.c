@@ -59,7 +59,9 @@ cmptun_wg_peer_create(struct cmptun_dev *ct,
 	peer->identity = cmptun_wg_identity_get(identity);
 	memcpy(peer->public_key, public_key, CMPTUN_WG_KEY_LEN);
 	cmptun_wg_handshake_init(peer);
-	cmptun_wg_sessions_init(&peer->sessions);
+	cmptun_wg_sessions_init(&peer->sessions, identity &&
+				memcmp(identity->public_key, public_key,
+				       CMPTUN_WG_KEY_LEN) > 0);
 	spin_lock_init(&peer->endpoint_lock);
 	skb_queue_head_init(&peer->staged);
 	cmptun_wg_timers_init(peer);
@@ -98,6 +100,16 @@ void cmptun_wg_peer_inherit(struct cmptun_wg_peer *peer,
 	atomic64_set(&peer->tx_bytes, atomic64_read(&from->tx_bytes));
 	atomic64_set(&peer->last_handshake,
 		     atomic64_read(&from->last_handshake));
+
+	/* Its initiations of the past stay in the past, should we go back to
+	 * the identity they were made for.
+	 */
+	mutex_lock(&from->handshake.lock);
+	memcpy(peer->handshake.latest_timestamp,
+	       from->handshake.latest_timestamp,
+	       sizeof(peer->handshake.latest_timestamp));
+	peer->handshake.last_initiation = from->handshake.last_initiation;
+	mutex_unlock(&from->handshake.lock);
 }
 
 /**
@@ -119,7 +131,6 @@ static void cmptun_wg_peer_free_rcu(struct rcu_head *rcu)
 	struct cmptun_wg_peer *peer =
 		container_of(rcu, struct cmptun_wg_peer, rcu);
 
-	cmptun_wg_endpoint_put(rcu_dereference_protected(peer->endpoint, true));
 	cmptun_wg_identity_put(peer->identity);
 	kfree_sensitive(peer);
 }
@@ -130,6 +141,8 @@ static void cmptun_wg_peer_release(struct kref *ref)
 		container_of(ref, struct cmptun_wg_peer, ref);
 
 	mutex_destroy(&peer->handshake.lock);
+	/* Readers may still have the endpoint; it waits for them by itself. */
+	cmptun_wg_endpoint_put(rcu_dereference_protected(peer->endpoint, true));
 	call_rcu(&peer->rcu, cmptun_wg_peer_free_rcu);
 }
 
@@ -194,6 +207,35 @@ void cmptun_wg_peer_set_endpoint(struct cmptun_wg_peer *peer,
 }
 
 /**
+ * cmptun_wg_peer_move_endpoint - the peer is no more where it was
+ * @peer: the peer
+ * @from: where it was when @endpoint was made of it, NULL if unknown
+ * @endpoint: a reference that is handed over; NULL changes nothing
+ *
+ * Does nothing if someone else has moved it meanwhile: what a user says must
+ * not be undone by a message that was on its way.
+ *
+ * Context: RCU.
+ */
+void cmptun_wg_peer_move_endpoint(struct cmptun_wg_peer *peer,
+				  const struct cmptun_wg_endpoint *from,
+				  struct cmptun_wg_endpoint *endpoint)
+{
+	struct cmptun_wg_endpoint *gone = endpoint;
+
+	if (!endpoint)
+		return;
+
+	spin_lock_bh(&peer->endpoint_lock);
+	if (rcu_access_pointer(peer->endpoint) == from) {
+		gone = cmptun_wg_peer_endpoint_locked(peer);
+		rcu_assign_pointer(peer->endpoint, endpoint);
+	}
+	spin_unlock_bh(&peer->endpoint_lock);
+	cmptun_wg_endpoint_put(gone);
+}
+
+/**
  * cmptun_wg_peer_flush_staged - throw waiting packets away, counted
  * @peer: the peer
  *
@@ -235,4 +277,9 @@ void cmptun_wg_peer_quiesce(struct cmptun_wg_peer *peer)
 	cmptun_wg_handshake_clear(peer);
 	cmptun_wg_sessions_clear(&peer->sessions, cmptun_wg_peer_index(peer));
 	cmptun_wg_peer_forget_initiation(peer);
+
+	/* A route belongs to a namespace, which may be about to end. */
+	rcu_read_lock();
+	cmptun_wg_endpoint_drop_route(rcu_dereference(peer->endpoint));
+	rcu_read_unlock();
 }

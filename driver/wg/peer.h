@@ -104,6 +104,9 @@ void cmptun_wg_peer_put(struct cmptun_wg_peer *peer);
 
 void cmptun_wg_peer_set_endpoint(struct cmptun_wg_peer *peer,
 				 struct cmptun_wg_endpoint *endpoint);
+void cmptun_wg_peer_move_endpoint(struct cmptun_wg_peer *peer,
+				  const struct cmptun_wg_endpoint *from,
+				  struct cmptun_wg_endpoint *endpoint);
 void cmptun_wg_peer_quiesce(struct cmptun_wg_peer *peer);
 void cmptun_wg_peer_flush_works(struct cmptun_wg_peer *peer);
 void cmptun_wg_peer_flush_staged(struct cmptun_wg_peer *peer);

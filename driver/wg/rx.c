@@ -12,6 +12,7 @@
  */
 #include <crypto/chacha20poly1305.h>
 #include <linux/netdevice.h>
+#include <linux/netfilter.h>
 #include <linux/udp.h>
 #include <net/dsfield.h>
 #include <net/inet_ecn.h>
@@ -81,10 +82,19 @@ static u8 cmptun_wg_rx_outer_ds(const struct sk_buff *skb)
 					   ipv6_get_dsfield(ipv6_hdr(skb));
 }
 
+/* As the kernel's driver: what is delivered, and keepalives, by their length
+ * on the wire.
+ */
 static void cmptun_wg_rx_count(struct cmptun_state *state, unsigned int len)
 {
 	dev_sw_netstats_rx_add(state->ct->dev, len);
 	atomic64_add(len, &state->conf.wg.peer->rx_bytes);
+}
+
+static u8 cmptun_wg_rx_inner_ds(const struct sk_buff *skb)
+{
+	return skb->protocol == htons(ETH_P_IP) ?
+	       ip_hdr(skb)->tos : ipv6_get_dsfield(ipv6_hdr(skb));
 }
 
 /* Length of the inner packet by its own header, with the headers in place.
@@ -110,7 +120,8 @@ static unsigned int cmptun_wg_inner_len(struct sk_buff *skb)
 
 /* Deliver a decrypted packet that the peer may send */
 static void cmptun_wg_rx_packet(struct cmptun_state *state,
-				struct sk_buff *skb, u8 outer_ds)
+				struct sk_buff *skb, u8 outer_ds,
+				unsigned int message_len)
 {
 	struct cmptun_dev *ct = state->ct;
 	unsigned int len;
@@ -127,20 +138,24 @@ static void cmptun_wg_rx_packet(struct cmptun_state *state,
 		return;
 	}
 
-	if (INET_ECN_is_ce(outer_ds))
-		INET_ECN_set_ce(skb);
+	/* What RFC 6040 would drop, a mark on a packet that is not capable of
+	 * it, is delivered without: as WireGuard does.
+	 */
+	INET_ECN_decapsulate(skb, outer_ds, cmptun_wg_rx_inner_ds(skb));
 
 	/* The tag vouches for every byte. */
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
 	skb->csum_level = ~0;
 	skb->encapsulation = 0;
 	skb_clear_hash(skb);
+	skb_set_queue_mapping(skb, 0);
 	skb_reset_mac_header(skb);
 	skb_reset_transport_header(skb);
 	skb_scrub_packet(skb, !net_eq(ct->net, dev_net(ct->dev)));
 	skb->mark = 0;
 	skb->dev = ct->dev;
 
+	cmptun_wg_rx_count(state, message_len);
 	cmptun_stats_inc(ct, CMPTUN_WG_RX_PACKETS);
 	gro_cells_receive(&ct->gro_cells, skb);
 }
@@ -153,8 +168,8 @@ static void cmptun_wg_rx_authentic(struct cmptun_state *state,
 	struct cmptun_wg_peer *peer = state->conf.wg.peer;
 	struct cmptun_wg_endpoint *known = rcu_dereference(peer->endpoint);
 
-	cmptun_wg_peer_set_endpoint(peer,
-				    cmptun_wg_endpoint_of_skb(skb, known));
+	cmptun_wg_peer_move_endpoint(peer, known,
+				     cmptun_wg_endpoint_of_skb(skb, known));
 
 	if (unlikely(cmptun_wg_sessions_confirm(&peer->sessions,
 						cmptun_wg_peer_index(peer),
@@ -164,7 +179,9 @@ static void cmptun_wg_rx_authentic(struct cmptun_state *state,
 		cmptun_wg_tx_staged(state);
 	}
 
-	if (unlikely(session->initiator &&
+	if (unlikely(session->renews &&
+		     rcu_access_pointer(peer->sessions.current_session) ==
+		     session &&
 		     !READ_ONCE(peer->timers.sent_lastminute) &&
 		     cmptun_wg_older_than(session->born,
 					  CMPTUN_WG_LAST_MINUTE))) {
@@ -217,16 +234,15 @@ static void cmptun_wg_rx_data(struct cmptun_state *state, struct sk_buff *skb)
 	}
 
 	cmptun_wg_rx_authentic(state, session, skb);
-	cmptun_wg_rx_count(state, message_len);
-
 	if (!len) {
+		cmptun_wg_rx_count(state, message_len);
 		consume_skb(skb);
 		return;
 	}
 
 	cmptun_wg_timers_received_data(state);
 	skb_trim(skb, len);
-	cmptun_wg_rx_packet(state, skb, outer_ds);
+	cmptun_wg_rx_packet(state, skb, outer_ds, message_len);
 }
 
 /* Handshake messages wait for process context: what they cost must not be
@@ -242,6 +258,10 @@ static void cmptun_wg_rx_queue(struct cmptun_state *state, struct sk_buff *skb)
 		return;
 	}
 
+	/* Nothing that is only good for this RCU section. */
+	skb_dst_drop(skb);
+	nf_reset_ct(skb);
+	skb_ext_reset(skb);
 	skb_queue_tail(&wg->handshakes, skb);
 	queue_work(cmptun_wg_queue, &wg->handshakes_work);
 }
@@ -264,7 +284,7 @@ static void cmptun_wg_rx_message(struct cmptun_state *state,
 	u32 type;
 
 	if (!pskb_may_pull(skb, sizeof(struct udphdr) + sizeof(__le32)))
-		goto malformed;
+		goto unknown;
 
 	skb_pull(skb, sizeof(struct udphdr));
 	type = le32_to_cpup((const __le32 *)skb->data);
@@ -281,8 +301,8 @@ static void cmptun_wg_rx_message(struct cmptun_state *state,
 		return;
 	}
 
-malformed:
-	cmptun_drop(state->ct, skb, CMPTUN_RX_DROP_MALFORMED);
+unknown:
+	cmptun_drop(state->ct, skb, CMPTUN_RX_DROP_MESSAGE);
 }
 
 /**
@@ -334,8 +354,8 @@ static void cmptun_wg_rx_from_peer(struct cmptun_state *state,
 
 	rcu_read_lock_bh();
 	known = rcu_dereference_bh(peer->endpoint);
-	cmptun_wg_peer_set_endpoint(peer,
-				    cmptun_wg_endpoint_of_skb(skb, known));
+	cmptun_wg_peer_move_endpoint(peer, known,
+				     cmptun_wg_endpoint_of_skb(skb, known));
 	cmptun_wg_rx_count(state, skb->len);
 	if (cmptun_wg_peer_state(peer))
 		cmptun_wg_timers_received(state);

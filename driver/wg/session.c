@@ -9,9 +9,11 @@
 /**
  * cmptun_wg_sessions_init - no sessions yet
  * @sessions: of a peer
+ * @elder: of both ends we are the one that renews what both have begun
  */
-void cmptun_wg_sessions_init(struct cmptun_wg_sessions *sessions)
+void cmptun_wg_sessions_init(struct cmptun_wg_sessions *sessions, bool elder)
 {
+	sessions->elder = elder;
 	spin_lock_init(&sessions->lock);
 }
 
@@ -35,6 +37,7 @@ cmptun_wg_session_alloc(struct cmptun_wg_peer *peer, bool initiator)
 	session->entry.kind = CMPTUN_WG_INDEX_SESSION;
 	session->entry.peer = peer;
 	session->initiator = initiator;
+	session->renews = initiator;
 	session->born = ktime_get_coarse_boottime_ns();
 	cmptun_wg_replay_init(&session->replay);
 	return session;
@@ -102,16 +105,20 @@ void cmptun_wg_sessions_add(struct cmptun_wg_sessions *sessions,
 						  &sessions->current_session,
 						  session);
 		if (next) {
+			/* Both have begun at once. If both renewed their own
+			 * session, they would do so at once for ever.
+			 */
+			session->renews = sessions->elder;
 			gone = last;
 			last = next;
 		}
+		last = cmptun_wg_sessions_replace(sessions, &sessions->previous,
+						  last);
+		cmptun_wg_session_retire(last, index);
 	} else {
 		gone = cmptun_wg_sessions_replace(sessions, &sessions->next,
 						  session);
-		last = NULL;
 	}
-	last = cmptun_wg_sessions_replace(sessions, &sessions->previous, last);
-	cmptun_wg_session_retire(last, index);
 	cmptun_wg_session_retire(gone, index);
 	spin_unlock_bh(&sessions->lock);
 }

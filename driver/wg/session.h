@@ -19,7 +19,8 @@
  * @send_key: encrypts
  * @receive_key: decrypts
  * @born: coarse boot time in ns
- * @initiator: we made the first message, and are the one to renew it
+ * @initiator: we made the first message
+ * @renews: we are the one to renew it in time, as its initiator is
  * @remote_index: the peer's name for it
  * @counter: next nonce to send
  * @replay: counters received
@@ -34,6 +35,7 @@ struct cmptun_wg_session {
 	u8 receive_key[CMPTUN_WG_KEY_LEN];
 	u64 born;
 	bool initiator;
+	bool renews;
 	__le32 remote_index;
 	atomic64_t counter;
 	struct cmptun_wg_replay replay;
@@ -41,12 +43,15 @@ struct cmptun_wg_session {
 
 /**
  * struct cmptun_wg_sessions - the sessions of a peer, section 6.3
+ * @elder: of both ends we are the one that renews what both have begun; set
+ *	once
  * @lock: guards the pointers, which are read under RCU
  * @current_session: in use for sending
  * @previous: for what is still on its way
  * @next: ours as responder, until the initiator has shown that it has it
  */
 struct cmptun_wg_sessions {
+	bool elder;
 	/* guards the pointers */
 	spinlock_t lock;
 	struct cmptun_wg_session __rcu *current_session;
@@ -54,7 +59,7 @@ struct cmptun_wg_sessions {
 	struct cmptun_wg_session __rcu *next;
 };
 
-void cmptun_wg_sessions_init(struct cmptun_wg_sessions *sessions);
+void cmptun_wg_sessions_init(struct cmptun_wg_sessions *sessions, bool elder);
 struct cmptun_wg_session *
 cmptun_wg_session_alloc(struct cmptun_wg_peer *peer, bool initiator);
 void cmptun_wg_session_free(struct cmptun_wg_session *session);

@@ -5,6 +5,7 @@
 #include <linux/err.h>
 #include <linux/inetdevice.h>
 #include <linux/netlink.h>
+#include <linux/security.h>
 #include <linux/slab.h>
 #include <net/addrconf.h>
 #include <net/ip6_route.h>
@@ -154,6 +155,7 @@ static struct rtable *cmptun_wg_route_v4(const struct cmptun_state *state,
 					     RT_SCOPE_HOST))
 		fl4->saddr = 0;
 
+	security_sk_classify_flow(sk, flowi4_to_flowi_common(fl4));
 	rt = ip_route_output_flow(net, fl4, sk);
 	if (!endpoint->local.v4)
 		return rt;
@@ -216,6 +218,7 @@ cmptun_wg_route_v6(const struct cmptun_state *state,
 	    !ipv6_chk_addr(net, &fl6->saddr, NULL, 0))
 		fl6->saddr = in6addr_any;
 
+	security_sk_classify_flow(sk, flowi6_to_flowi_common(fl6));
 	return ip6_dst_lookup_flow(net, sk, fl6, NULL);
 }
 

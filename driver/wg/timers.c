@@ -45,9 +45,10 @@ static void cmptun_wg_retransmit_expired(struct timer_list *timer)
 
 	rcu_read_lock();
 	if (cmptun_wg_peer_state(peer)) {
-		if (++peer->timers.attempts > CMPTUN_WG_HANDSHAKE_RETRIES) {
+		if (peer->timers.attempts > CMPTUN_WG_HANDSHAKE_RETRIES) {
 			cmptun_wg_give_up(peer);
 		} else {
+			peer->timers.attempts++;
 			cmptun_wg_tx_forget_local(peer);
 			/* Too early if we have answered the peer's meanwhile:
 			 * both have begun at once, and both answers are void.

@@ -117,8 +117,8 @@ static struct sk_buff *cmptun_wg_encrypt(struct sk_buff *skb,
 	/* From here on it is an opaque datagram. */
 	skb->ip_summed = CHECKSUM_NONE;
 	skb->encapsulation = 0;
-	skb->csum_not_inet = 0;
 	skb->remcsum_offload = 0;
+	skb_reset_csum_not_inet(skb);
 	return skb;
 }
 
@@ -134,7 +134,7 @@ static void cmptun_wg_tx_keep_fresh(struct cmptun_wg_peer *peer,
 				    u64 counter)
 {
 	if (unlikely(counter > CMPTUN_WG_REKEY_AFTER_MESSAGES ||
-		     (session->initiator &&
+		     (session->renews &&
 		      cmptun_wg_older_than(session->born,
 					   CMPTUN_WG_REKEY_AFTER_TIME))))
 		cmptun_wg_tx_initiate(peer, false);
@@ -303,13 +303,16 @@ int cmptun_wg_tx(struct sk_buff *skb, struct cmptun_state *state)
 {
 	const struct cmptun_wg_conf *conf = &state->conf.wg;
 	struct cmptun_dev *ct = state->ct;
+	__be16 protocol = ip_tunnel_parse_protocol(skb);
 	struct sk_buff *next;
 	struct cmptun_wg_cb cb;
 
-	if (skb->protocol != ip_tunnel_parse_protocol(skb) ||
-	    !pskb_inet_may_pull(skb))
-		return cmptun_wg_refuse(ct, skb, CMPTUN_TX_DROP_MALFORMED,
-					-EPROTONOSUPPORT);
+	/* Without ICMP: there is nobody to be told in a header like this. */
+	if (!protocol || skb->protocol != protocol ||
+	    !pskb_inet_may_pull(skb)) {
+		cmptun_drop(ct, skb, CMPTUN_TX_DROP_MALFORMED);
+		return -EPROTONOSUPPORT;
+	}
 	if (!conf->identity)
 		return cmptun_wg_refuse(ct, skb, CMPTUN_TX_DROP_NO_KEY,
 					-ENOKEY);
@@ -331,7 +334,7 @@ int cmptun_wg_tx(struct sk_buff *skb, struct cmptun_state *state)
 		skb_mark_not_on_list(skb);
 		skb = skb_share_check(skb, GFP_ATOMIC);
 		if (unlikely(!skb)) {
-			cmptun_stats_inc(ct, CMPTUN_TX_DROP_NO_MEMORY);
+			cmptun_stats_drop(ct, CMPTUN_TX_DROP_NO_MEMORY);
 			continue;
 		}
 		/* Only the MTU was needed, and a route must not wait. */
@@ -379,7 +382,7 @@ static bool cmptun_wg_tx_message(struct cmptun_state *state, const void *msg,
 
 	skb = alloc_skb(CMPTUN_WG_HEADROOM + len, GFP_ATOMIC);
 	if (!skb) {
-		cmptun_stats_inc(state->ct, CMPTUN_TX_DROP_NO_MEMORY);
+		cmptun_stats_drop(state->ct, CMPTUN_TX_DROP_NO_MEMORY);
 		return false;
 	}
 
@@ -419,6 +422,17 @@ bool cmptun_wg_tx_initiate(struct cmptun_wg_peer *peer, bool retry)
 	return true;
 }
 
+/* A handshake message went out between a retry's being due and its work: the
+ * retry is due again, as long as it is waited for an answer.
+ */
+static void cmptun_wg_tx_later(struct cmptun_wg_peer *peer)
+{
+	rcu_read_lock();
+	if (cmptun_wg_peer_state(peer) && READ_ONCE(peer->handshake.waiting))
+		cmptun_wg_timers_initiated(peer);
+	rcu_read_unlock();
+}
+
 /**
  * cmptun_wg_tx_initiation_work - send an initiation
  * @work: &cmptun_wg_peer.handshake_work
@@ -431,8 +445,12 @@ void cmptun_wg_tx_initiation_work(struct work_struct *work)
 		container_of(work, struct cmptun_wg_peer, handshake_work);
 	struct cmptun_wg_initiation msg;
 
-	if (!peer->identity || !cmptun_wg_may_initiate(peer))
+	if (!peer->identity)
 		return;
+	if (!cmptun_wg_may_initiate(peer)) {
+		cmptun_wg_tx_later(peer);
+		return;
+	}
 
 	atomic64_set(&peer->last_sent_handshake,
 		     ktime_get_coarse_boottime_ns());
@@ -467,12 +485,14 @@ void cmptun_wg_tx_response(struct cmptun_state *state,
 		     ktime_get_coarse_boottime_ns());
 	if (!cmptun_wg_response_create(&msg, peer, ex,
 				       settings ? settings->psk : none)) {
-		cmptun_stats_inc(state->ct, CMPTUN_TX_DROP_NO_MEMORY);
+		cmptun_stats_drop(state->ct, CMPTUN_TX_DROP_NO_MEMORY);
 		return;
 	}
 
 	rcu_read_lock();
-	if (cmptun_wg_peer_state(peer) == state) {
+	/* Maybe another state by now, with the same peer. */
+	state = cmptun_wg_peer_state(peer);
+	if (state) {
 		cmptun_wg_timers_session(peer);
 		cmptun_wg_tx_message(state, &msg, sizeof(msg));
 	}
@@ -480,7 +500,7 @@ void cmptun_wg_tx_response(struct cmptun_state *state,
 }
 
 /**
- * cmptun_wg_tx_forget_local - let the routes choose our address again
+ * cmptun_wg_tx_forget_local - let the routes choose the way again
  * @peer: one that does not answer
  *
  * Context: RCU.
@@ -489,6 +509,10 @@ void cmptun_wg_tx_forget_local(struct cmptun_wg_peer *peer)
 {
 	struct cmptun_wg_endpoint *endpoint = rcu_dereference(peer->endpoint);
 
-	cmptun_wg_peer_set_endpoint(peer,
-				    cmptun_wg_endpoint_without_local(endpoint));
+	if (!endpoint)
+		return;
+
+	dst_cache_reset(&endpoint->dst_cache);
+	cmptun_wg_peer_move_endpoint(peer, endpoint,
+				     cmptun_wg_endpoint_without_local(endpoint));
 }

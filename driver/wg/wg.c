@@ -162,12 +162,25 @@ static void cmptun_wg_flush_handshakes(struct cmptun_wg *wg)
 		cmptun_drop(wg->ct, skb, CMPTUN_RX_DROP_NO_SESSION);
 }
 
+/* Mark and device may have changed, and nobody is left who would fill the
+ * cache by the old ones.
+ */
+static void cmptun_wg_refresh_route(const struct cmptun_wg_peer *peer)
+{
+	struct cmptun_wg_endpoint *endpoint;
+
+	rcu_read_lock();
+	endpoint = rcu_dereference(peer->endpoint);
+	if (endpoint)
+		dst_cache_reset(&endpoint->dst_cache);
+	rcu_read_unlock();
+}
+
 static void cmptun_wg_release(struct cmptun_state *state,
 			      const struct cmptun_state *next)
 {
 	struct cmptun_wg_peer *peer = state->conf.wg.peer;
 	struct cmptun_wg *wg = state->ct->wg;
-	struct cmptun_wg_endpoint *endpoint;
 
 	if (next)
 		flush_work(&wg->handshakes_work);
@@ -176,16 +189,11 @@ static void cmptun_wg_release(struct cmptun_state *state,
 
 	if (peer && next && next->conf.wg.peer == peer) {
 		cmptun_wg_peer_flush_works(peer);
-		/* Mark and device may have changed, and nobody is left who
-		 * would fill the cache by the old ones.
-		 */
-		rcu_read_lock();
-		endpoint = rcu_dereference(peer->endpoint);
-		if (endpoint)
-			dst_cache_reset(&endpoint->dst_cache);
-		rcu_read_unlock();
+		cmptun_wg_refresh_route(peer);
 	} else if (peer) {
 		cmptun_wg_peer_quiesce(peer);
+		/* The peer may have roamed away from where the user said. */
+		cmptun_wg_endpoint_drop_route(state->conf.wg.endpoint);
 	}
 
 	if (!next || next->wg.sock != state->wg.sock)
