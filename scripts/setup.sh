@@ -28,7 +28,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # Raised whenever the layout below build/ changes, so that old trees are redone.
-LAYOUT=2
+LAYOUT=3
 
 APT=$BUILD/apt
 KERNELS=()
@@ -44,21 +44,27 @@ TOOLS=(
 	ping:iputils-ping ethtool:ethtool flock:util-linux setsid:util-linux
 )
 
-# Where a kernel series is found, best first. 7.2's headers insist on a compiler
-# no stable release has, so it will take a chroot; kernel_fetch() is the place.
+# Where a kernel series is found, best first.
 kernel_suites()
 {
 	case $1 in
 	6.12) echo bookworm-backports trixie ;;
 	6.1) echo bookworm-security bookworm ;;
+	7.2) echo sid ;;
 	6.12-debug) ;;
-	*) die "no kernel $1; there are 6.12, 6.1 and 6.12-debug" ;;
+	*) die "no kernel $1; there are 6.12, 6.1, 7.2 and 6.12-debug" ;;
 	esac
 }
 
-wants_debug()
+wants()
 {
-	[[ " ${KERNELS[*]} " == *-debug\ * ]]
+	[[ " ${KERNELS[*]} " == *" $1 "* ]]
+}
+
+# 7.2's headers insist on a compiler that no stable release has.
+needs_chroot()
+{
+	[ "$1" = 7.2 ]
 }
 
 # ---- tools of the machine ---------------------------------------------------
@@ -77,7 +83,8 @@ missing_tools()
 	/usr/bin/python3 -c 'import requests' 2>/dev/null || echo python3-requests
 	/usr/bin/python3 -c 'import pkg_resources' 2>/dev/null || echo python3-pkg-resources
 	[ -e /usr/include/stdio.h ] || echo libc6-dev
-	if wants_debug; then
+	! wants 7.2 || command -v mmdebstrap >/dev/null || echo mmdebstrap
+	if wants 6.12-debug; then
 		command -v flex >/dev/null || echo flex
 		command -v bison >/dev/null || echo bison
 		[ -e /usr/include/libelf.h ] || echo libelf-dev
@@ -159,7 +166,7 @@ apt_setup()
 
 	rm -rf "$APT"
 	mkdir -p "$APT"/{lists/partial,cache/archives/partial,etc/preferences.d,debs}
-	for suite in bookworm bookworm-backports trixie; do
+	for suite in bookworm bookworm-backports trixie sid; do
 		echo "deb [signed-by=$key] $main $suite main"
 	done >"$APT/etc/sources.list"
 	[ -z "$security" ] ||
@@ -180,7 +187,7 @@ apt_setup()
 	APT::Architectures { "amd64"; };
 	APT::Sandbox::User "";
 	END
-	say "setup: reading the package lists of bookworm, bookworm-backports and trixie"
+	say "setup: reading the package lists of bookworm, bookworm-backports, trixie and sid"
 	private_apt apt-get -qq update || die "apt-get update failed"
 	touch "$APT/ready.$LAYOUT"
 }
@@ -237,9 +244,7 @@ kernel_ready()
 
 kernel_fetch()
 {
-	local series=$1 suites version release image deb
-	local tree=$BUILD/kernels/$1
-	local -a debs
+	local series=$1 suites version release tree=$BUILD/kernels/$1
 
 	case $series in
 	*-debug) kselftest_fetch; "$ROOT/scripts/debug-kernel.sh"; return ;;
@@ -252,37 +257,63 @@ kernel_fetch()
 	# shellcheck disable=SC2086  # a list
 	version=$(package_version linux-headers-amd64 "$series." $suites) ||
 		die "the mirror has no kernel $series in: $suites"
-	release=$(depends "linux-headers-amd64=$version" | sed -n 's/^linux-headers-//p')
+	release=$(depends "linux-headers-amd64=$version" |
+		sed -n 's/^linux-headers-\([0-9]\)/\1/p')
 	[ -n "$release" ] || die "cannot tell the release of kernel $series"
 
-	mapfile -t debs < <(depends "linux-headers-$release" |
-		grep -E '^linux-(headers|kbuild|compiler)-')
-	image=linux-image-$release
+	as_root rm -rf "$tree"
+	mkdir -p "$tree/tree"
+	kernel_unpack "$series" "$release"
+	! needs_chroot "$series" || "$ROOT/scripts/chroot-kernel.sh" fetch "$series" \
+		"$release" "$(awk '/ sid main$/ { print $(NF - 2) }' "$APT/etc/sources.list")"
+
+	if ! [ -e "$tree/vmlinuz" ] || ! [ -e "$tree/kdir/.config" ]; then
+		die "kernel $release was not laid out as expected below $tree"
+	fi
+	echo "$release" >"$tree/release"
+	echo "$LAYOUT" >"$tree/layout"
+}
+
+# Image and modules, and the headers unless they are for a chroot
+kernel_packages()
+{
+	local series=$1 release=$2 image=linux-image-$2
+
+	if needs_chroot "$series"; then
+		echo "linux-binary-unsigned-$release" "linux-modules-$release"
+		return
+	fi
 	private_apt apt-cache show "$image-unsigned" >/dev/null 2>&1 &&
 		image=$image-unsigned
+	echo "$image" "linux-headers-$release"
+	depends "linux-headers-$release" | grep -E '^linux-(headers|kbuild|compiler)-'
+}
 
-	say "setup: kernel $release: downloading image and headers (about 120 MB)"
-	download "$APT/debs/$series" "$image" "linux-headers-$release" "${debs[@]}"
+kernel_unpack()
+{
+	local series=$1 release=$2 deb image tree=$BUILD/kernels/$1
+
+	say "setup: kernel $release: downloading (about 120 MB)"
+	# shellcheck disable=SC2046  # a list
+	download "$APT/debs/$series" $(kernel_packages "$series" "$release")
 
 	say "setup: kernel $release: unpacking"
-	rm -rf "$tree"
-	mkdir -p "$tree/tree"
 	for deb in "$APT/debs/$series"/*.deb; do
 		dpkg-deb -x "$deb" "$tree/tree"
 	done
 	rm -rf "$APT/debs/$series"
 
-	headers_relocate "$tree/tree" "$release"
+	# Where /usr is merged the modules are in there, and so is the image.
+	[ -e "$tree/tree/lib" ] || ln -s usr/lib "$tree/tree/lib"
+	for image in "boot/vmlinuz-$release" "usr/lib/modules/$release/vmlinuz"; do
+		[ ! -e "$tree/tree/$image" ] || ln -sfn "tree/$image" "$tree/vmlinuz"
+	done
 	depmod -a -b "$tree/tree" "$release" 2>/dev/null ||
 		/sbin/depmod -a -b "$tree/tree" "$release"
+
+	needs_chroot "$series" && return
+	headers_relocate "$tree/tree" "$release"
 	ln -s "tree/usr/src/linux-headers-$release" "$tree/kdir"
-	ln -s "tree/boot/vmlinuz-$release" "$tree/vmlinuz"
-	ln -s "tree/boot/config-$release" "$tree/config"
-	echo "$release" >"$tree/release"
-	if ! [ -e "$tree/vmlinuz" ] || ! [ -e "$tree/kdir/.config" ]; then
-		die "kernel $release was not laid out as expected below $tree"
-	fi
-	echo "$LAYOUT" >"$tree/layout"
 }
 
 # Debian's header packages name each other by absolute path. Make them find each
