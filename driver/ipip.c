@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * IP in IP over IPv4: RFC 2003 for inner IPv4, RFC 4213 for inner IPv6,
- * ECN as RFC 6040 has it.
+ * IP in IP, whatever is outside: the mode behind the table of operations, what
+ * becomes of a packet from outside, and what an outer header owes to the inner
+ * one. ECN is as RFC 6040 has it.
  */
 #include <linux/icmp.h>
 #include <linux/icmpv6.h>
-#include <linux/jhash.h>
 #include <linux/netdevice.h>
 #include <linux/rculist.h>
 #include <linux/rtnetlink.h>
@@ -13,8 +13,8 @@
 #include <net/icmp.h>
 #include <net/inet_ecn.h>
 #include <net/ip_tunnels.h>
+#include <net/ipv6.h>
 #include <net/route.h>
-#include <net/xfrm.h>
 #include <uapi/linux/if_cmptun.h>
 
 #include "cmptun.h"
@@ -23,84 +23,28 @@
 #include "netns.h"
 #include "stats.h"
 
-/* Asked before the kernel's own ipip (1) and sit (2), which take whatever
- * matches none of their tunnels once their fallback device is up.
- */
-#define CMPTUN_IPIP_PRIORITY -1
-
-static struct hlist_head *cmptun_ipip_bucket(const struct net *net,
-					     __be32 remote, __be32 local)
-{
-	u32 hash = jhash_2words((__force u32)remote, (__force u32)local, 0);
-
-	return &cmptun_net(net)->ipip[hash >> (32 - CMPTUN_HASH_BITS)];
-}
-
-static bool cmptun_ipip_matches(const struct cmptun_state *state,
-				__be32 remote, __be32 local)
-{
-	const struct cmptun_conf *conf = &state->conf;
-
-	return conf->remote.v4 == remote && conf->local.v4 == local &&
-	       rcu_access_pointer(state->ct->state) == state;
-}
-
-/* A tunnel that sends by the device a packet came in by goes before one that
- * sends by another: the way back need not be the way there.
- */
-static struct cmptun_state *cmptun_ipip_find(const struct net *net,
-					     __be32 remote, __be32 local,
-					     int iif)
-{
-	struct cmptun_state *state, *candidate = NULL;
-
-	hlist_for_each_entry_rcu(state, cmptun_ipip_bucket(net, remote, local),
-				 ipip.node) {
-		if (!cmptun_ipip_matches(state, remote, local))
-			continue;
-		if (!state->conf.link || state->conf.link == iif)
-			return state;
-		candidate = candidate ?: state;
-	}
-
-	return candidate;
-}
-
-/* The tunnel of an outer packet that came from @remote: one that is bound to
- * @local goes before one that takes any local address.
- */
-static struct cmptun_state *cmptun_ipip_lookup(const struct net *net,
-					       __be32 remote, __be32 local,
-					       int iif)
-{
-	struct cmptun_state *state;
-
-	state = cmptun_ipip_find(net, remote, local, iif);
-	if (!state)
-		state = cmptun_ipip_find(net, remote, 0, iif);
-
-	return state;
-}
-
-/* Receive */
-
-static u8 cmptun_inner_dsfield(const struct sk_buff *skb)
+static u8 cmptun_ipip_inner_ds(const struct sk_buff *skb)
 {
 	return skb->protocol == htons(ETH_P_IP) ?
 	       ip_hdr(skb)->tos : ipv6_get_dsfield(ipv6_hdr(skb));
 }
 
-static void cmptun_ipip_rcv(struct cmptun_state *state, struct sk_buff *skb,
-			    __be16 protocol)
+/* Receive */
+
+/**
+ * cmptun_ipip_rcv - take the outer header off, and deliver
+ * @state: the tunnel it came by
+ * @skb: at the inner header; consumed
+ * @protocol: of the inner packet, as the outer header has it
+ * @outer_ds: outer TOS or traffic class
+ *
+ * Context: softirq, RCU.
+ */
+void cmptun_ipip_rcv(struct cmptun_state *state, struct sk_buff *skb,
+		     __be16 protocol, u8 outer_ds)
 {
-	u8 outer_tos = ip_hdr(skb)->tos;
 	struct cmptun_dev *ct = state->ct;
 	struct net_device *dev = ct->dev;
-
-	if (!xfrm4_policy_check(NULL, XFRM_POLICY_IN, skb)) {
-		cmptun_drop(ct, skb, CMPTUN_RX_DROP_POLICY);
-		return;
-	}
 
 	if (iptunnel_pull_header(skb, 0, protocol,
 				 !net_eq(ct->net, dev_net(dev)))) {
@@ -121,8 +65,8 @@ static void cmptun_ipip_rcv(struct cmptun_state *state, struct sk_buff *skb,
 		return;
 	}
 
-	if (INET_ECN_decapsulate(skb, outer_tos,
-				 cmptun_inner_dsfield(skb)) > 1) {
+	if (INET_ECN_decapsulate(skb, outer_ds,
+				 cmptun_ipip_inner_ds(skb)) > 1) {
 		cmptun_drop(ct, skb, CMPTUN_RX_DROP_ECN);
 		return;
 	}
@@ -132,38 +76,17 @@ static void cmptun_ipip_rcv(struct cmptun_state *state, struct sk_buff *skb,
 	gro_cells_receive(&ct->gro_cells, skb);
 }
 
-/* Handlers of the tunnel4 chain return non-zero for what is not theirs, with
- * the packet untouched, and the next one is asked.
+/**
+ * cmptun_ipip_remember - keep an error for the next packets
+ * @state: the tunnel
+ *
+ * ICMP quotes too little of an inner packet to tell its sender right away.
+ *
+ * Context: any.
  */
-static int cmptun_ipip_handle(struct sk_buff *skb, __be16 protocol)
+void cmptun_ipip_remember(struct cmptun_state *state)
 {
-	const struct iphdr *iph = ip_hdr(skb);
-	struct cmptun_state *state;
-
-	state = cmptun_ipip_lookup(dev_net(skb->dev), iph->saddr, iph->daddr,
-				   skb->dev->ifindex);
-	if (!state)
-		return -ENOENT;
-
-	cmptun_ipip_rcv(state, skb, protocol);
-	return 0;
-}
-
-static int cmptun_ipip4_handler(struct sk_buff *skb)
-{
-	return cmptun_ipip_handle(skb, htons(ETH_P_IP));
-}
-
-static int cmptun_ipip6_handler(struct sk_buff *skb)
-{
-	return cmptun_ipip_handle(skb, htons(ETH_P_IPV6));
-}
-
-/* Remember an error for the next packets: ICMP quotes too little of an inner
- * packet to tell its sender right away.
- */
-static void cmptun_ipip_remember(struct cmptun_ipip_run *run)
-{
+	struct cmptun_ipip_run *run = &state->ipip;
 	bool fresh = time_before(jiffies, READ_ONCE(run->err_time) +
 				 IPTUNNEL_ERR_TIMEO);
 
@@ -171,149 +94,41 @@ static void cmptun_ipip_remember(struct cmptun_ipip_run *run)
 	WRITE_ONCE(run->err_time, jiffies);
 }
 
-static int cmptun_ipip_err(struct sk_buff *skb, u32 info)
-{
-	const struct iphdr *outer = (const struct iphdr *)skb->data;
-	const int type = icmp_hdr(skb)->type;
-	const int code = icmp_hdr(skb)->code;
-	struct net *net = dev_net(skb->dev);
-	struct cmptun_state *state;
-
-	/* Only what quotes a packet of our own is believed. It may come in by
-	 * any device.
-	 */
-	state = cmptun_ipip_lookup(net, outer->daddr, outer->saddr,
-				   skb->dev->ifindex);
-	if (!state)
-		return -ENOENT;
-
-	switch (type) {
-	case ICMP_DEST_UNREACH:
-		if (code == ICMP_FRAG_NEEDED) {
-			ipv4_update_pmtu(skb, net, info, state->conf.link,
-					 outer->protocol);
-			return 0;
-		}
-		if (code == ICMP_SR_FAILED)
-			return 0;
-		break;
-	case ICMP_TIME_EXCEEDED:
-		if (code != ICMP_EXC_TTL)
-			return 0;
-		break;
-	case ICMP_REDIRECT:
-		ipv4_redirect(skb, net, state->conf.link, outer->protocol);
-		return 0;
-	default:
-		return 0;
-	}
-
-	/* With the TTL copied it is the inner packet's own that ran out. */
-	if (type == ICMP_TIME_EXCEEDED && !state->conf.ipip.ttl)
-		return 0;
-
-	cmptun_ipip_remember(&state->ipip);
-	return 0;
-}
-
-static struct xfrm_tunnel cmptun_ipip4_tunnel __read_mostly = {
-	.handler = cmptun_ipip4_handler,
-	.err_handler = cmptun_ipip_err,
-	.priority = CMPTUN_IPIP_PRIORITY,
-};
-
-static struct xfrm_tunnel cmptun_ipip6_tunnel __read_mostly = {
-	.handler = cmptun_ipip6_handler,
-	.err_handler = cmptun_ipip_err,
-	.priority = CMPTUN_IPIP_PRIORITY,
-};
-
-/**
- * cmptun_ipip_init - hook into protocols 4 and 41
- *
- * The hooks stay for the life of the module; what runs decides, packet by
- * packet, whether one is ours.
- *
- * Return: 0 or a negative errno.
- */
-int cmptun_ipip_init(void)
-{
-	int err;
-
-	err = xfrm4_tunnel_register(&cmptun_ipip4_tunnel, AF_INET);
-	if (err)
-		return err;
-
-	err = xfrm4_tunnel_register(&cmptun_ipip6_tunnel, AF_INET6);
-	if (err)
-		xfrm4_tunnel_deregister(&cmptun_ipip4_tunnel, AF_INET);
-
-	return err;
-}
-
-/**
- * cmptun_ipip_exit - undo cmptun_ipip_init()
- */
-void cmptun_ipip_exit(void)
-{
-	xfrm4_tunnel_deregister(&cmptun_ipip6_tunnel, AF_INET6);
-	xfrm4_tunnel_deregister(&cmptun_ipip4_tunnel, AF_INET);
-}
-
 /* Transmit */
 
-static struct rtable *cmptun_ipip_route(struct cmptun_state *state, u8 tos,
-					__be32 *saddr)
+/**
+ * cmptun_ipip_route_cached - is there one route for all packets?
+ * @conf: the configuration
+ *
+ * Return: false if the route may depend on a TOS that is inherited.
+ */
+bool cmptun_ipip_route_cached(const struct cmptun_conf *conf)
 {
-	const struct cmptun_conf *conf = &state->conf;
-	/* The route may depend on the TOS, which is not the same for all
-	 * packets if it is inherited.
-	 */
-	bool cached = !(conf->ipip.tos & 1);
-	struct flowi4 fl4 = {
-		.daddr = conf->remote.v4,
-		.saddr = conf->local.v4,
-		.flowi4_oif = conf->link,
-		.flowi4_mark = conf->fwmark,
-		.flowi4_proto = IPPROTO_IPIP,
-	};
-	struct rtable *rt;
-
-	if (cached) {
-		rt = dst_cache_get_ip4(&state->ipip.dst_cache, saddr);
-		if (rt)
-			return rt;
-	}
-
-	flowi4_compat_set_tos(&fl4, tos);
-	rt = ip_route_output_key(state->ct->net, &fl4);
-	if (IS_ERR(rt))
-		return rt;
-
-	*saddr = fl4.saddr;
-	if (cached)
-		dst_cache_set_ip4(&state->ipip.dst_cache, &rt->dst, fl4.saddr);
-	return rt;
+	return !(conf->ipip.tos & 1);
 }
 
-/* Tell the sender what fits through the tunnel.
- * Return: false if @skb does not, and its sender was told.
+/**
+ * cmptun_ipip_fits - tell the sender what fits through the tunnel
+ * @skb: the packet
+ * @state: the tunnel
+ * @path_mtu: of the outer route, less the outer header
+ * @outer: its @df is taken away where the packet has to be cut up outside
+ *
+ * Return: false if @skb does not fit, and its sender was told.
  */
-static bool cmptun_ipip_fits(struct sk_buff *skb, const struct rtable *rt,
-			     const struct cmptun_state *state, __be16 *df)
+bool cmptun_ipip_fits(struct sk_buff *skb, const struct cmptun_state *state,
+		      unsigned int path_mtu, struct cmptun_ipip_outer *outer)
 {
-	unsigned int mtu;
+	unsigned int mtu = path_mtu;
 
-	if (*df)
-		mtu = dst_mtu(&rt->dst) - sizeof(struct iphdr);
-	else
+	if (!outer->df)
 		mtu = skb_valid_dst(skb) ? dst_mtu(skb_dst(skb)) :
 					   state->ct->dev->mtu;
 
 	/* IPv6 cannot be told of less than its minimum: fragment outside. */
 	if (skb->protocol == htons(ETH_P_IPV6) && mtu < IPV6_MIN_MTU) {
 		mtu = IPV6_MIN_MTU;
-		*df = 0;
+		outer->df = false;
 	}
 
 	if (skb_valid_dst(skb))
@@ -354,93 +169,107 @@ static void cmptun_ipip_report(struct cmptun_ipip_run *run,
 	}
 }
 
-static int cmptun_ipip_refuse(struct cmptun_dev *ct, struct sk_buff *skb,
-			      enum cmptun_stat cause, int err)
+/**
+ * cmptun_ipip_wrap - make a packet ready for an outer header
+ * @skb: the packet; its sender is told of errors that earlier ones have met
+ * @state: the tunnel
+ * @dst: where it goes
+ * @header_len: of the outer header
+ * @gso_type: SKB_GSO_IPXIP4 or SKB_GSO_IPXIP6
+ * @proto: of the inner packet
+ *
+ * Return: false if there is no memory; @skb is left to the caller.
+ */
+bool cmptun_ipip_wrap(struct sk_buff *skb, struct cmptun_state *state,
+		      const struct dst_entry *dst, unsigned int header_len,
+		      int gso_type, u8 proto)
 {
-	if (err == -EHOSTUNREACH)
-		dst_link_failure(skb);
-	cmptun_drop(ct, skb, cause);
-	return err;
-}
-
-static int cmptun_ipip_xmit(struct sk_buff *skb, struct cmptun_state *state)
-{
-	const struct cmptun_conf *conf = &state->conf;
-	__be16 df = conf->ipip.pmtudisc ? htons(IP_DF) : 0;
-	u8 tos = conf->ipip.tos, ttl = conf->ipip.ttl;
-	struct cmptun_dev *ct = state->ct;
-	u8 proto = IPPROTO_IPIP;
-	__be32 saddr = 0;
-	struct rtable *rt;
-	int err;
-
-	if (conf->remote.family != AF_INET)
-		return cmptun_ipip_refuse(ct, skb, CMPTUN_TX_DROP_NO_REMOTE,
-					  -EDESTADDRREQ);
-
-	if (!pskb_inet_may_pull(skb))
-		return cmptun_ipip_refuse(ct, skb, CMPTUN_TX_DROP_MALFORMED,
-					  -EINVAL);
-
-	switch (skb->protocol) {
-	case htons(ETH_P_IP):
-		ttl = ttl ?: ip_hdr(skb)->ttl;
-		df |= ip_hdr(skb)->frag_off & htons(IP_DF);
-		break;
-	case htons(ETH_P_IPV6):
-		proto = IPPROTO_IPV6;
-		ttl = ttl ?: ipv6_hdr(skb)->hop_limit;
-		break;
-	default:
-		return cmptun_ipip_refuse(ct, skb, CMPTUN_TX_DROP_MALFORMED,
-					  -EPROTONOSUPPORT);
-	}
-
-	if (tos & 1)
-		tos = cmptun_inner_dsfield(skb);
-	tos = INET_ECN_encapsulate(tos, cmptun_inner_dsfield(skb));
-
-	rt = cmptun_ipip_route(state, tos, &saddr);
-	if (IS_ERR(rt))
-		return cmptun_ipip_refuse(ct, skb, CMPTUN_TX_DROP_NO_ROUTE,
-					  -EHOSTUNREACH);
-
-	if (rt->dst.dev == ct->dev) {
-		err = cmptun_ipip_refuse(ct, skb, CMPTUN_TX_DROP_LOOP, -ELOOP);
-		goto put_route;
-	}
-
-	if (!cmptun_ipip_fits(skb, rt, state, &df)) {
-		/* The sender learns of it by ICMP and a smaller route MTU. */
-		err = cmptun_ipip_refuse(ct, skb, CMPTUN_TX_DROP_TOO_BIG,
-					 NETDEV_TX_OK);
-		goto put_route;
-	}
+	const struct cmptun_dev *ct = state->ct;
 
 	cmptun_ipip_report(&state->ipip, skb);
 
-	if (skb_cow_head(skb, LL_RESERVED_SPACE(rt->dst.dev) +
-			 rt->dst.header_len + sizeof(struct iphdr)) ||
-	    iptunnel_handle_offloads(skb, SKB_GSO_IPXIP4)) {
-		err = cmptun_ipip_refuse(ct, skb, CMPTUN_TX_DROP_NO_MEMORY,
-					 -ENOMEM);
-		goto put_route;
-	}
+	if (skb_cow_head(skb, LL_RESERVED_SPACE(dst->dev) + dst->header_len +
+			 header_len) ||
+	    iptunnel_handle_offloads(skb, gso_type))
+		return false;
 
 	skb_set_inner_ipproto(skb, proto);
 	/* Scrubbed here and not below, where it would take the mark off. */
 	skb_scrub_packet(skb, !net_eq(ct->net, dev_net(ct->dev)));
-	if (conf->fwmark)
-		skb->mark = conf->fwmark;
+	if (state->conf.fwmark)
+		skb->mark = state->conf.fwmark;
 
-	cmptun_stats_inc(ct, CMPTUN_IPIP_TX_PACKETS);
-	iptunnel_xmit(NULL, rt, skb, saddr, conf->remote.v4, proto, tos, ttl,
-		      df, false, 0);
-	return NETDEV_TX_OK;
+	cmptun_stats_inc(state->ct, CMPTUN_IPIP_TX_PACKETS);
+	return true;
+}
 
-put_route:
-	ip_rt_put(rt);
+/**
+ * cmptun_ipip_refuse - do not send a packet
+ * @state: the tunnel
+ * @skb: the packet; consumed
+ * @cause: why, for the counters
+ * @err: why, for the sender
+ *
+ * Return: @err.
+ */
+int cmptun_ipip_refuse(struct cmptun_state *state, struct sk_buff *skb,
+		       enum cmptun_stat cause, int err)
+{
+	if (err == -EHOSTUNREACH)
+		dst_link_failure(skb);
+	cmptun_drop(state->ct, skb, cause);
 	return err;
+}
+
+/* Return: false if @skb is no IP packet */
+static bool cmptun_ipip_outer(struct sk_buff *skb,
+			      const struct cmptun_ipip_conf *conf,
+			      struct cmptun_ipip_outer *outer)
+{
+	u8 inner_ds;
+
+	outer->ttl = conf->ttl;
+	outer->df = conf->pmtudisc;
+	if (!pskb_inet_may_pull(skb))
+		return false;
+
+	switch (skb->protocol) {
+	case htons(ETH_P_IP):
+		outer->proto = IPPROTO_IPIP;
+		outer->ttl = conf->ttl ?: ip_hdr(skb)->ttl;
+		outer->df |= !!(ip_hdr(skb)->frag_off & htons(IP_DF));
+		break;
+	case htons(ETH_P_IPV6):
+		outer->proto = IPPROTO_IPV6;
+		outer->ttl = conf->ttl ?: ipv6_hdr(skb)->hop_limit;
+		break;
+	default:
+		return false;
+	}
+
+	inner_ds = cmptun_ipip_inner_ds(skb);
+	outer->ds = INET_ECN_encapsulate(conf->tos & 1 ? inner_ds : conf->tos,
+					 inner_ds);
+	return true;
+}
+
+static int cmptun_ipip_xmit(struct sk_buff *skb, struct cmptun_state *state)
+{
+	struct cmptun_ipip_outer outer;
+
+	if (!cmptun_ipip_outer(skb, &state->conf.ipip, &outer))
+		return cmptun_ipip_refuse(state, skb, CMPTUN_TX_DROP_MALFORMED,
+					  -EPROTONOSUPPORT);
+
+	switch (state->conf.remote.family) {
+	case AF_INET:
+		return cmptun_ipip4_xmit(skb, state, &outer);
+	case AF_INET6:
+		return cmptun_ipip6_xmit(skb, state, &outer);
+	default:
+		return cmptun_ipip_refuse(state, skb, CMPTUN_TX_DROP_NO_REMOTE,
+					  -EDESTADDRREQ);
+	}
 }
 
 /* Configuration */
@@ -490,12 +319,22 @@ static int cmptun_ipip_conf_parse(struct cmptun_dev *ct,
 	return 0;
 }
 
+static bool cmptun_ipip_same_addr(const struct cmptun_addr *a,
+				  const struct cmptun_addr *b)
+{
+	if (a->family != b->family)
+		return false;
+
+	return a->family == AF_INET ? a->v4 == b->v4 :
+				      ipv6_addr_equal(&a->v6, &b->v6);
+}
+
 static bool cmptun_ipip_same_tunnel(const struct cmptun_conf *a,
 				    const struct cmptun_conf *b)
 {
 	return a->mode == b->mode && a->link == b->link &&
-	       a->remote.family == b->remote.family &&
-	       a->remote.v4 == b->remote.v4 && a->local.v4 == b->local.v4;
+	       cmptun_ipip_same_addr(&a->remote, &b->remote) &&
+	       cmptun_ipip_same_addr(&a->local, &b->local);
 }
 
 static int cmptun_ipip_conf_check(struct cmptun_dev *ct,
@@ -504,9 +343,8 @@ static int cmptun_ipip_conf_check(struct cmptun_dev *ct,
 {
 	struct cmptun_dev *other;
 
-	if (conf->remote.family == AF_INET6 || conf->local.family == AF_INET6) {
-		NL_SET_ERR_MSG(extack,
-			       "remote: ipip mode needs IPv4 outer addresses");
+	if (conf->remote.family == AF_INET6 && !ipv6_mod_enabled()) {
+		NL_SET_ERR_MSG(extack, "remote: IPv6 is disabled");
 		return -EAFNOSUPPORT;
 	}
 
@@ -541,7 +379,10 @@ static int cmptun_ipip_fill(struct sk_buff *skb, const struct cmptun_conf *conf)
 
 static unsigned int cmptun_ipip_overhead(const struct cmptun_conf *conf)
 {
-	return sizeof(struct iphdr);
+	bool v6 = conf->remote.family == AF_INET6 ||
+		  conf->local.family == AF_INET6;
+
+	return v6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
 }
 
 static struct cmptun_addr
@@ -563,13 +404,19 @@ static void cmptun_ipip_start(struct cmptun_state *state,
 			      const struct cmptun_state *old)
 {
 	const struct cmptun_conf *conf = &state->conf;
+	const struct net *net = state->ct->net;
+	struct hlist_head *bucket;
 
-	if (conf->remote.family == AF_UNSPEC)
+	if (conf->remote.family == AF_INET)
+		bucket = cmptun_ipip4_bucket(net, conf->remote.v4,
+					     conf->local.v4);
+	else if (conf->remote.family == AF_INET6)
+		bucket = cmptun_ipip6_bucket(net, &conf->remote.v6,
+					     &conf->local.v6);
+	else
 		return;
 
-	hlist_add_head_rcu(&state->ipip.node,
-			   cmptun_ipip_bucket(state->ct->net, conf->remote.v4,
-					      conf->local.v4));
+	hlist_add_head_rcu(&state->ipip.node, bucket);
 }
 
 static void cmptun_ipip_stop(struct cmptun_state *state)
@@ -581,6 +428,38 @@ static void cmptun_ipip_release(struct cmptun_state *state,
 				const struct cmptun_state *next)
 {
 	dst_cache_destroy(&state->ipip.dst_cache);
+}
+
+/**
+ * cmptun_ipip_init - hook into the protocols, over IPv4 and IPv6
+ *
+ * The hooks stay for the life of the module; what runs decides, packet by
+ * packet, whether one is ours.
+ *
+ * Return: 0 or a negative errno.
+ */
+int cmptun_ipip_init(void)
+{
+	int err;
+
+	err = cmptun_ipip4_init();
+	if (err)
+		return err;
+
+	err = cmptun_ipip6_init();
+	if (err)
+		cmptun_ipip4_exit();
+
+	return err;
+}
+
+/**
+ * cmptun_ipip_exit - undo cmptun_ipip_init()
+ */
+void cmptun_ipip_exit(void)
+{
+	cmptun_ipip6_exit();
+	cmptun_ipip4_exit();
 }
 
 const struct cmptun_mode cmptun_mode_ipip = {

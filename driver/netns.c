@@ -31,8 +31,10 @@ static int __net_init cmptun_net_init(struct net *net)
 	int i;
 
 	INIT_LIST_HEAD(&cn->devs);
-	for (i = 0; i < ARRAY_SIZE(cn->ipip); i++)
-		INIT_HLIST_HEAD(&cn->ipip[i]);
+	for (i = 0; i < ARRAY_SIZE(cn->ipip4); i++) {
+		INIT_HLIST_HEAD(&cn->ipip4[i]);
+		INIT_HLIST_HEAD(&cn->ipip6[i]);
+	}
 
 	return 0;
 }

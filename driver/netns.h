@@ -16,12 +16,14 @@ struct net;
 /**
  * struct cmptun_net - state of a namespace whose packets carry tunnels
  * @devs: devices with their outer side here; RTNL
- * @ipip: running ipip states by outer addresses; written under RTNL, read
- *	under RCU
+ * @ipip4: running ipip states by outer IPv4 addresses; written under RTNL,
+ *	read under RCU
+ * @ipip6: as @ipip4, by outer IPv6 addresses
  */
 struct cmptun_net {
 	struct list_head devs;
-	struct hlist_head ipip[1 << CMPTUN_HASH_BITS];
+	struct hlist_head ipip4[1 << CMPTUN_HASH_BITS];
+	struct hlist_head ipip6[1 << CMPTUN_HASH_BITS];
 };
 
 struct cmptun_net *cmptun_net(const struct net *net);

@@ -28,7 +28,7 @@ GROUP=/sys/fs/cgroup/selftest
 # module from elsewhere.
 NOISE='clocksource|hrtimer: interrupt took|hogged CPU for|perf: interrupt took'
 NOISE+='|[Tt][Ss][Cc] |loading out-of-tree module|module verification failed'
-NOISE+='|not responding, timed out|random: crng|kselftest: Running tests in|selftest [a-z_]* [0-9 ]* starts'
+NOISE+='|not responding, timed out|random: crng|kselftest: Running tests in|selftest [a-z0-9_]* [0-9 ]* starts'
 
 KMEMLEAK=/sys/kernel/debug/kmemleak
 

@@ -11,7 +11,8 @@
 #                     kmemleak finds lost afterwards counts as a failure
 #   --jobs N          virtual machines at a time; default: one for each CPU of
 #                     this machine, at most 2
-#   --cpus N          CPUs in each; default: 2
+#   --cpus N          CPUs in each; default: as many as the machine has for it,
+#                     at most 2
 #   --timeout SEC     for each script, instead of what it says itself
 #   --self-check      instead of the selftests, run scripts whose verdict is known
 #                     (failing, crashing the kernel, hanging, ...) and see that
@@ -32,7 +33,7 @@ set -euo pipefail
 
 KERNEL=$DEFAULT_KERNEL
 JOBS=
-CPUS=2
+CPUS=
 OVERRIDE_TIMEOUT=
 SELF=n
 WANTED=()
@@ -58,6 +59,12 @@ done
 if [ -z "$JOBS" ]; then
 	JOBS=$(nproc)
 	[ "$JOBS" -le 2 ] || JOBS=2
+fi
+# More would only take turns, and what waits for the other then takes longer.
+if [ -z "$CPUS" ]; then
+	CPUS=$(($(nproc) / JOBS))
+	[ "$CPUS" -le 2 ] || CPUS=2
+	[ "$CPUS" -ge 1 ] || CPUS=1
 fi
 
 # Times as long as on a stock kernel.

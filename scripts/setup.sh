@@ -280,7 +280,7 @@ kernel_packages()
 	local series=$1 release=$2 image=linux-image-$2
 
 	if needs_chroot "$series"; then
-		echo "linux-binary-unsigned-$release" "linux-modules-$release"
+		echo "linux-binary-$release" "linux-modules-$release"
 		return
 	fi
 	private_apt apt-cache show "$image-unsigned" >/dev/null 2>&1 &&

@@ -79,9 +79,9 @@ case_persistent()
 {
 	local n
 
-	wg_up A cmptun keepalive=25
 	wg_up B kernel
 	cap_start wire A u0 udp port 51820
+	wg_up A cmptun keepalive=25
 	sleep 240
 	cap_stop wire
 	n=$(cap_count wire "src ${U4[A]} and $KEEPALIVE")
