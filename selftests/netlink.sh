@@ -178,9 +178,18 @@ case_netns_death()
 	for order in "inner outer" "outer inner"; do
 		ip netns add "${P}X"
 		ip netns add "${P}Y"
+		# With a route of the namespace in its cache
+		ip -n "${P}X" -batch - <<- EOF
+		link add d0 type dummy
+		addr add fd77::1/64 dev d0 nodad
+		link set d0 up
+		EOF
 		check "create" ip -n "${P}X" link add t0 type cmptun mode wg \
-			private-key "$KEYS/A.key" peer "${PUB[B]}"
+			private-key "$KEYS/A.key" peer "${PUB[B]}" \
+			endpoint "[fd77::2]:51820"
 		check "up" ip -n "${P}X" link set t0 up
+		ip -n "${P}X" addr add 10.100.0.1/30 dev t0
+		ip netns exec "${P}X" ping -q -c 1 -W 1 10.100.0.2 > /dev/null
 		check "move" ip -n "${P}X" link set t0 netns "${P}Y"
 		check "up there" ip -n "${P}Y" link set t0 up
 		if [ "$order" = "inner outer" ]; then

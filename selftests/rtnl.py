@@ -42,10 +42,15 @@ def peer(*attrs, key=KEY):
     return nest(PEER, attr(P_KEY, key), *attrs)
 
 
+def allowed_ip(family, addr, cidr):
+    """An allowed IP."""
+    return nest(0, attr(1, struct.pack('H', family)), attr(2, addr),
+                attr(3, cidr))
+
+
 def allowed(family, addr, cidr):
     """A list of one allowed IP."""
-    return peer(nest(P_ALLOWED, nest(0, attr(1, struct.pack('H', family)),
-                                     attr(2, addr), attr(3, cidr))))
+    return peer(nest(P_ALLOWED, allowed_ip(family, addr, cidr)))
 
 
 def sockaddr(family, port, addr):
@@ -150,6 +155,9 @@ def bad_messages():
     yield 'allowed ip, wrong length', allowed(10, v4, 8)
     yield 'allowed ip, short', allowed(2, v4[1:], 8)
     yield 'allowed ip, incomplete', peer(nest(P_ALLOWED, nest(0)))
+    many = b''.join(allowed_ip(2, bytes([10, 0, i >> 8, i & 255]), 32)
+                    for i in range(513))
+    yield 'more allowed ips than there may be', peer(nest(P_ALLOWED, many))
     good = attr(MODE, 2) + attr(FWMARK, b'\7\0\0\0') + attr(PRIVATE, KEY[::-1])
     yield 'good and bad', good + attr(PMTUDISC, 2)
     yield 'good and a bad peer', good + peer(attr(P_ENDPOINT, b'\0' * 16))

@@ -263,6 +263,18 @@ case_sticky()
 	check "sent by itself" ping_ok A "${I4[B]}"
 	check_eq "endpoint of B still has not moved" \
 		"$(on B wg show t0 endpoints | cut -f2)" 172.21.0.22:51820
+	if [ -z "$ORACLE" ]; then
+		ipn A link set t0 type cmptun local 172.21.0.2 peer "${PUB[B]}" \
+			endpoint 172.21.0.3:51820
+		check "from the local given" ping_ok A "${I4[B]}"
+		check_eq "endpoint of B" \
+			"$(on B wg show t0 endpoints | cut -f2)" 172.21.0.2:51820
+		# With an endpoint of its own, too
+		ipn A link set t0 type cmptun local 172.21.0.22
+		check "from another local" ping_ok A "${I4[B]}"
+		check_eq "endpoint of B" \
+			"$(on B wg show t0 endpoints | cut -f2)" 172.21.0.22:51820
+	fi
 	ipn A addr del 172.21.0.22/24 dev u0
 	tun_down A B
 	NO6=
@@ -465,6 +477,39 @@ case_fwmark()
 	NO6=
 }
 add_case case_fwmark "each outer packet has the mark"
+
+# What changes while nothing runs counts when it does
+case_fwmark_down()
+{
+	local between
+
+	cmptun_only || return
+	NO6=1
+	wg_up A cmptun
+	wg_up B kernel
+	ipb A <<- EOF
+	route add unreachable default table 55
+	rule add fwmark 5 table 55 pref 55
+	EOF
+	for between in "link set t0 down" "link set t0 type cmptun mode ipip"; do
+		check "before $between" ping_ok A "${I4[B]}"
+		# shellcheck disable=SC2086 # words
+		ipn A $between
+		ipn A link set t0 type cmptun fwmark 5
+		ipn A link set t0 type cmptun mode wg
+		ipn A link set t0 up
+		ping_no A "${I4[B]}" || fail "$between: by the way of before"
+		ipn A link set t0 type cmptun fwmark 0
+		check "after $between" ping_ok A -W 7 "${I4[B]}"
+	done
+	ipb A <<- EOF
+	rule del fwmark 5 table 55 pref 55
+	route del unreachable default table 55
+	EOF
+	tun_down A B
+	NO6=
+}
+add_case case_fwmark_down "a mark set while down, or in ipip, is not forgotten"
 
 case_port()
 {

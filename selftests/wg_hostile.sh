@@ -155,6 +155,56 @@ case_replay()
 }
 add_case case_replay "replayed data and initiations are dropped"
 
+# What was said to an identity stays said when we come back to it
+case_replay_identity()
+{
+	local before
+
+	cmptun_only || return
+	cap_start wire A u0 "src 172.21.0.2 and udp port 51820"
+	wg_up A cmptun
+	wg_up B cmptun
+	check "ping" ping_ok A "${I4[B]}"
+	wait_for 3 cap_has wire 2
+	cap_stop wire
+	tun_down A
+	wg genkey > "$KEYS/other.key"
+	check "another identity" ipn B link set t0 type cmptun \
+		private-key "$KEYS/other.key"
+	check "the first one again" ipn B link set t0 type cmptun \
+		private-key "$KEYS/B.key"
+	before=$(count B t0 tx packets)
+	on A "$PYTHON" "$SELF_DIR/packets.py" resend "$WORK/wire.pcap" 1 \
+		> /dev/null
+	check "dropped" wait_for 3 estat_is B rx_drop_handshake 1
+	check_eq "answers" "$(count B t0 tx packets)" "$before"
+	tun_down B
+}
+add_case case_replay_identity "an initiation is old whatever identity came between"
+
+# Frames without an IP header, written to the device itself
+case_no_ip()
+{
+	wg_up A cmptun
+	cap_start wire A u0 "udp port 51820"
+	on A "$PYTHON" - <<- EOF
+	import socket
+	sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+	sock.bind(("t0", 0))
+	for frame in b"\\0", b"\\x1f" * 20, b"\\xf0" * 60, b"\\x45", b"\\x60" * 39:
+	    try:
+	        sock.send(frame)
+	    except OSError:
+	        pass
+	EOF
+	check_estat A tx_drop_malformed -eq 5
+	nap 0.3
+	cap_stop wire
+	check_eq "packets outside" "$(cap_count wire)" 0
+	tun_down A
+}
+add_case case_no_ip "what is no IP packet is not sent"
+
 case_garbage()
 {
 	local before sent drops=0

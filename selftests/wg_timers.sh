@@ -8,9 +8,9 @@
 # shellcheck source-path=SCRIPTDIR source=lib_net.sh
 . "$(dirname "$(readlink -f "$0")")/lib_net.sh"
 
-require ip wg ping tcpdump nft nsenter
+require ip wg ping tcpdump nft tc nsenter
 [ -n "$ICOUNT" ] || skip_all "wants a clock that skips idle time (vm.sh --icount)"
-require_modules wireguard
+require_modules wireguard sch_netem
 load_module
 setup_work
 net_pair
@@ -92,6 +92,39 @@ case_persistent()
 	tun_down A B
 }
 add_case case_persistent "a persistent keepalive, unasked"
+
+# Two that begin at once renew in turns, not at once for ever
+case_crossing()
+{
+	local node pings=()
+
+	cmptun_only || return
+	for node in A B; do
+		on "$node" tc qdisc add dev u0 root netem delay 1s
+	done
+	cap_start wire A u0 udp port 51820
+	both_up "cmptun cmptun"
+	for node in A B; do
+		bg on "$node" ping -q -c 95 -i 3 "${I4[${PEER_OF[$node]}]}" \
+			> "$WORK/ping.$node"
+		pings+=("$BG")
+	done
+	sleep 60
+	check_eq "first initiations" "$(cap_count wire "$INITIATION")" 2
+	for node in "${pings[@]}"; do
+		bg_wait "$node"
+	done
+	cap_stop wire
+	# One at 120 s and one at 240 s
+	check_eq "initiations" "$(cap_count wire "$INITIATION")" 4
+	for node in A B; do
+		check_match "pings of $node" "$(cat "$WORK/ping.$node")" \
+			"95 received"
+		on "$node" tc qdisc del dev u0 root
+	done
+	tun_down A B
+}
+add_case case_crossing "both begin at once, one renews, nothing is lost"
 
 case_give_up()
 {
