@@ -139,7 +139,8 @@ case_ethtool()
 	ipn A link set t0 up
 	check_eq "names" "$(on A ethtool -S t0 | cut -d: -f1)" "$names"
 	check_estat A ipip_tx_packets -ge 1
-	check "rename" ipn A link set t0 down name t3
+	ipn A link set t0 down
+	check "rename" ipn A link set t0 name t3
 	check "renamed" ipn A link show t3 > /dev/null
 	tun_down A
 }
