@@ -179,7 +179,7 @@ static void cmptun_wg_rx_authentic(struct cmptun_state *state,
 		cmptun_wg_tx_staged(state);
 	}
 
-	if (unlikely(session->renews &&
+	if (unlikely(session->initiator &&
 		     rcu_access_pointer(peer->sessions.current_session) ==
 		     session &&
 		     !READ_ONCE(peer->timers.sent_lastminute) &&

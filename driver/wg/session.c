@@ -9,7 +9,8 @@
 /**
  * cmptun_wg_sessions_init - no sessions yet
  * @sessions: of a peer
- * @elder: of both ends we are the one that renews what both have begun
+ * @elder: of both ends we are the one whose handshake counts, should both
+ *	begin at once
  */
 void cmptun_wg_sessions_init(struct cmptun_wg_sessions *sessions, bool elder)
 {
@@ -37,7 +38,6 @@ cmptun_wg_session_alloc(struct cmptun_wg_peer *peer, bool initiator)
 	session->entry.kind = CMPTUN_WG_INDEX_SESSION;
 	session->entry.peer = peer;
 	session->initiator = initiator;
-	session->renews = initiator;
 	session->born = ktime_get_coarse_boottime_ns();
 	cmptun_wg_replay_init(&session->replay);
 	return session;
@@ -92,25 +92,23 @@ void cmptun_wg_sessions_add(struct cmptun_wg_sessions *sessions,
 			    struct cmptun_wg_index *index,
 			    struct cmptun_wg_session *session)
 {
-	struct cmptun_wg_session *next, *last, *gone = NULL;
+	struct cmptun_wg_session *last, *gone = NULL;
 
 	spin_lock_bh(&sessions->lock);
 	if (session->initiator) {
-		/* An unconfirmed one may still carry the peer's packets: it
-		 * is worth more than the one we used up to now.
-		 */
-		next = cmptun_wg_sessions_replace(sessions, &sessions->next,
-						  NULL);
 		last = cmptun_wg_sessions_replace(sessions,
 						  &sessions->current_session,
 						  session);
-		if (next) {
-			/* Both have begun at once. If both renewed their own
-			 * session, they would do so at once for ever.
-			 */
-			session->renews = sessions->elder;
+		/* Both have begun at once. The elder sends by its own from
+		 * now on, and the other one by the same as soon as it hears
+		 * of it, in @next. What the other one sends until then may
+		 * come by its own: worth more than what was used up to now.
+		 */
+		if (sessions->elder && rcu_access_pointer(sessions->next)) {
 			gone = last;
-			last = next;
+			last = cmptun_wg_sessions_replace(sessions,
+							  &sessions->next,
+							  NULL);
 		}
 		last = cmptun_wg_sessions_replace(sessions, &sessions->previous,
 						  last);

@@ -19,8 +19,7 @@
  * @send_key: encrypts
  * @receive_key: decrypts
  * @born: coarse boot time in ns
- * @initiator: we made the first message
- * @renews: we are the one to renew it in time, as its initiator is
+ * @initiator: we made the first message, and are the one to renew it in time
  * @remote_index: the peer's name for it
  * @counter: next nonce to send
  * @replay: counters received
@@ -35,7 +34,6 @@ struct cmptun_wg_session {
 	u8 receive_key[CMPTUN_WG_KEY_LEN];
 	u64 born;
 	bool initiator;
-	bool renews;
 	__le32 remote_index;
 	atomic64_t counter;
 	struct cmptun_wg_replay replay;
@@ -43,8 +41,8 @@ struct cmptun_wg_session {
 
 /**
  * struct cmptun_wg_sessions - the sessions of a peer, section 6.3
- * @elder: of both ends we are the one that renews what both have begun; set
- *	once
+ * @elder: of both ends we are the one whose handshake counts, should both
+ *	begin at once; set once
  * @lock: guards the pointers, which are read under RCU
  * @current_session: in use for sending
  * @previous: for what is still on its way

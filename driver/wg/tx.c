@@ -134,7 +134,7 @@ static void cmptun_wg_tx_keep_fresh(struct cmptun_wg_peer *peer,
 				    u64 counter)
 {
 	if (unlikely(counter > CMPTUN_WG_REKEY_AFTER_MESSAGES ||
-		     (session->renews &&
+		     (session->initiator &&
 		      cmptun_wg_older_than(session->born,
 					   CMPTUN_WG_REKEY_AFTER_TIME))))
 		cmptun_wg_tx_initiate(peer, false);
